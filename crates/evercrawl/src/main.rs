@@ -1,0 +1,2 @@
+//! The `evercrawl` command: arguments, subcommands, exit codes.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Synthetic and recorded webs under a virtual clock: the simulators and the experiments.
