@@ -10,6 +10,7 @@
 pub mod allocate;
 pub mod channel;
 pub mod measure;
+pub mod policy;
 
 mod ids;
 

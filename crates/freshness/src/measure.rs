@@ -1,8 +1,10 @@
 //! What a schedule of visits is worth: freshness, age and staleness.
 #![doc = include_str!("measure/README.md")]
 
+mod delay;
 mod score;
 
+pub use delay::{delay_for_gain, delay_slope};
 pub use score::{Score, score_changes, score_poisson};
 
 /// `1 − (1 + r)·e^{−r}`: the gain of a visit at the normalised delay `r = λτ`, which both the

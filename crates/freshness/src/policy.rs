@@ -1,0 +1,78 @@
+//! Which page to visit, and when.
+//!
+//! One small interface drives the simulator and the live robot alike: ask [`Policy::next`] what
+//! to do now, make the visit, and tell [`Policy::observe`] what came of it. A policy is told of
+//! pages that come and go, of a new budget and of new delays by [`Policy::change`], at any time.
+
+use crate::{PageId, ServerId};
+
+/// A revisit policy.
+pub trait Policy: Send {
+    /// What to do at `now`. Time never runs backwards from call to call. A visit that is returned
+    /// counts as made at `now`; its outcome may be told later, or never.
+    fn next(&mut self, now: f64) -> Next;
+
+    /// What came of the visit to `page` made at `at`.
+    fn observe(&mut self, page: PageId, at: f64, outcome: Outcome<'_>);
+
+    /// Something other than a page's content changed.
+    fn change(&mut self, now: f64, change: Change);
+}
+
+/// A policy's answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Next {
+    /// Visit this page now.
+    Visit(PageId),
+    /// Nothing before this instant, unless something changes; ask again then.
+    Wait(f64),
+    /// Nothing at all, unless something changes.
+    Idle,
+}
+
+/// What came of a visit. Times are instants on the same clock as `now`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Outcome<'a> {
+    /// No answer, or an error: says nothing about changes.
+    Failed,
+    /// The page is as it was at the last visit.
+    Unchanged,
+    /// The page differs from the last visit; when it changed is not known. The first visit to a
+    /// page is told so too.
+    Changed,
+    /// The page's content dates from this instant: changed if it is later than the last visit.
+    LastModified(f64),
+    /// All the instants at which the page changed since the last visit, ascending; empty when it
+    /// did not.
+    History(&'a [f64]),
+}
+
+/// What may change while a policy runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change {
+    /// A page to keep fresh from now on. Indices are dense: either one past the last, or that of a
+    /// page that was removed.
+    AddPage {
+        /// Its index.
+        page: PageId,
+        /// Its server; a new server is announced by its delay first.
+        server: ServerId,
+        /// Its importance.
+        weight: f64,
+        /// Its change rate, where known.
+        rate: Option<f64>,
+    },
+    /// A page no longer to be visited.
+    RemovePage(PageId),
+    /// Visits per unit of time from now on.
+    Budget(f64),
+    /// The least time between two requests to a server from now on. Indices are dense.
+    Delay {
+        /// The server.
+        server: ServerId,
+        /// The time.
+        delay: f64,
+    },
+    /// A sitemap, feed or ping says that the page changed; it may be wrong.
+    Signal(PageId),
+}
