@@ -76,3 +76,39 @@ pub enum Change {
     /// A sitemap, feed or ping says that the page changed; it may be wrong.
     Signal(PageId),
 }
+
+/// What a policy starts with.
+#[derive(Clone, Copy)]
+pub struct Setup<'a> {
+    /// The server of each page, as an index into `delay`.
+    pub server: &'a [u32],
+    /// The importance of each page; `None` means that all weigh one.
+    pub weight: Option<&'a [f64]>,
+    /// The least time between two requests to each server; zero without politeness.
+    pub delay: &'a [f64],
+    /// Visits per unit of time in all.
+    pub budget: f64,
+    /// The instant from which on the policy runs.
+    pub start: f64,
+    /// Decides all that is random.
+    pub seed: u64,
+    /// What is known of how pages change.
+    pub knowledge: Knowledge<'a>,
+}
+
+/// What a policy may know of how pages change.
+#[derive(Clone, Copy)]
+pub enum Knowledge<'a> {
+    /// Rates are given and stay as they are.
+    Known {
+        /// Changes per unit of time of each page.
+        rate: &'a [f64],
+        /// Times between the changes of each page, where the policy can use more than the rate.
+        gaps: Option<&'a [Vec<f64>]>,
+    },
+    /// Nothing but what the policy's own visits reveal.
+    Online {
+        /// A first guess of a page's change rate.
+        guess: f64,
+    },
+}
