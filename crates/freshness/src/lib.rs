@@ -9,6 +9,7 @@
 
 pub mod allocate;
 pub mod channel;
+pub mod estimate;
 pub mod measure;
 pub mod policy;
 
