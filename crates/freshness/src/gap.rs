@@ -347,4 +347,6 @@ impl fmt::Display for Gap {
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;

@@ -9,8 +9,10 @@
 
 pub mod allocate;
 pub mod channel;
+pub mod fit;
 pub mod gap;
 pub mod measure;
+pub mod process;
 
 mod ids;
 

@@ -77,7 +77,7 @@ impl Histogram {
         }
     }
 
-    /// The bin that holds `x`; none from the last edge on.
+    /// The bin that `x` lies in or begins; none from the last edge on.
     fn bin_of(&self, x: f64) -> Option<usize> {
         let bin = self.edges.partition_point(|&e| e <= x) - 1;
         (bin + 1 < self.edges.len()).then_some(bin)
@@ -163,15 +163,14 @@ impl Law for Histogram {
     }
 
     fn ln_density(&self, x: f64) -> Option<f64> {
-        // the largest gap itself belongs to the last bin
-        let last = self.edges.len() - 2;
-        let bin = self
-            .bin_of(x)
-            .or_else(|| (x == self.edges[last + 1]).then_some(last));
-        Some(bin.map_or(f64::NEG_INFINITY, |bin| {
+        // as in the counts, an edge belongs to the bin that it ends
+        let bin = self.edges.partition_point(|&e| e < x).saturating_sub(1);
+        Some(if bin + 1 < self.edges.len() {
             let mass = self.below[bin + 1].mass - self.below[bin].mass;
             (mass / (self.edges[bin + 1] - self.edges[bin])).ln()
-        }))
+        } else {
+            f64::NEG_INFINITY
+        })
     }
 
     fn limited_mean(&self, x: f64) -> f64 {

@@ -146,8 +146,8 @@ mod tests {
     #[test]
     fn incomplete_gamma_of_whole_orders_is_a_poisson_sum() {
         for order in [1_u32, 2, 5, 20, 60] {
-            for z in [0.01, 0.7, 3.0, 19.0, 40.0, 90.0] {
-                let mut term = (-z as f64).exp();
+            for z in [0.01_f64, 0.7, 3.0, 19.0, 40.0, 90.0] {
+                let mut term = (-z).exp();
                 let mut upper = 0.0;
                 for k in 0..order {
                     upper += term;
