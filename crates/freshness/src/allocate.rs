@@ -5,6 +5,7 @@ pub(crate) mod demand;
 pub(crate) mod fill;
 mod grouping;
 mod price;
+pub mod wolf;
 
 pub use demand::{Age, Curve, Freshness, Harmonic, Pages};
 

@@ -5,12 +5,18 @@
 //! pages that come and go, of a new budget and of new delays by [`Policy::change`], at any time.
 
 mod beliefs;
+mod greedy;
 mod index;
+mod intervals;
 mod market;
+mod names;
+mod planned;
 mod priced;
 mod queue;
 pub mod schedule;
 mod signals;
+
+pub use names::{Error, build, names, split};
 
 use crate::{PageId, ServerId};
 
@@ -121,3 +127,6 @@ pub enum Knowledge<'a> {
         guess: f64,
     },
 }
+
+#[cfg(test)]
+mod tests;

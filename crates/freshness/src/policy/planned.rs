@@ -18,16 +18,17 @@ const EPOCH_ROUNDS: f64 = 0.5;
 pub(super) enum Method {
     Rates(Allocation),
     /// WOLF over the times between changes of each page.
-    Gaps(Vec<Gap>),
+    Gaps(Vec<Option<Gap>>),
 }
 
 impl Method {
     /// WOLF, where gaps are known; what it comes to under Poisson changes, where they are not.
     pub fn wolf(setup: &Setup) -> Self {
         match setup.knowledge {
-            Knowledge::Known { rate, gaps: Some(gaps) } => {
-                Self::Gaps(allocate::wolf::gaps_or_rates(gaps, rate))
-            }
+            Knowledge::Known {
+                rate,
+                gaps: Some(gaps),
+            } => Self::Gaps(allocate::wolf::gaps_or_rates(gaps, rate)),
             _ => Self::Rates(Allocation::OptPolite),
         }
     }
@@ -81,10 +82,19 @@ impl Planned {
 
     fn allocate(&self) -> Plan {
         let (rate, weight) = self.beliefs.arrays();
-        let cap = |&delay: &f64| if delay > 0.0 { 1.0 / delay } else { f64::INFINITY };
+        let cap = |&delay: &f64| {
+            if delay > 0.0 {
+                1.0 / delay
+            } else {
+                f64::INFINITY
+            }
+        };
         let caps: Vec<f64> = self.delay.iter().map(cap).collect();
         let problem = Problem {
-            pages: Pages { rate: &rate, weight: Some(&weight) },
+            pages: Pages {
+                rate: &rate,
+                weight: Some(&weight),
+            },
             server: &self.server,
             caps: &caps,
             budget: self.budget.min(caps.iter().sum()),
@@ -99,7 +109,10 @@ impl Planned {
     /// Gives every page that counts its part of the share for exploration.
     fn explore(&self, frequency: &mut [f64]) {
         let counts = |page: usize| self.beliefs.weight(PageId(page as u32)) > 0.0;
-        let pages = (0..frequency.len()).filter(|&page| counts(page)).count().max(1);
+        let pages = (0..frequency.len())
+            .filter(|&page| counts(page))
+            .count()
+            .max(1);
         let floor = EXPLORATION * self.budget / pages as f64;
         for (page, f) in frequency.iter_mut().enumerate() {
             *f *= 1.0 - EXPLORATION;
@@ -112,7 +125,11 @@ impl Planned {
     /// What one page would get at the prices of the last plan.
     fn frequency_of(&self, page: PageId, server: ServerId) -> f64 {
         let even = self.budget / self.beliefs.len() as f64;
-        let price = self.server_price.get(server.index()).copied().unwrap_or(0.0);
+        let price = self
+            .server_price
+            .get(server.index())
+            .copied()
+            .unwrap_or(0.0);
         let (rate, weight) = (self.beliefs.rate(page), self.beliefs.weight(page));
         if price > 0.0 && rate > 0.0 && weight > 0.0 {
             Freshness::visits(rate, weight, price).0
@@ -144,7 +161,12 @@ impl Policy for Planned {
 
     fn change(&mut self, now: f64, change: Change) {
         match change {
-            Change::AddPage { page, server, weight, rate } => {
+            Change::AddPage {
+                page,
+                server,
+                weight,
+                rate,
+            } => {
                 if page.index() == self.server.len() {
                     self.server.push(server.0);
                 } else {

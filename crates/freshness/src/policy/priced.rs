@@ -160,7 +160,7 @@ impl<W: Worth> Priced<W> {
                     entries[s as usize].push(Due {
                         at: last + delay,
                         page,
-                        period: 0.0,
+                        period: REVISIT,
                     });
                 }
                 None if delay.is_finite() => {
@@ -175,7 +175,7 @@ impl<W: Worth> Priced<W> {
             entries[s as usize].push(Due {
                 at,
                 page,
-                period: 0.0,
+                period: FIRST,
             });
         }
         self.queues.fill(entries);
@@ -212,7 +212,8 @@ impl<W: Worth> Priced<W> {
             self.server_trim[s].tell(waited / (pages * self.delay[s]), pages);
         } else {
             let pages = self.pages as f64;
-            self.trim.tell((self.spent - ready) * self.budget / pages, pages);
+            self.trim
+                .tell((self.spent - ready) * self.budget / pages, pages);
         }
     }
 
@@ -224,7 +225,7 @@ impl<W: Worth> Priced<W> {
                 Due {
                     at: from + delay,
                     page,
-                    period: 0.0,
+                    period: REVISIT,
                 },
             );
         }
@@ -304,7 +305,7 @@ impl<W: Worth> Policy for Priced<W> {
                         Due {
                             at: now,
                             page,
-                            period: 0.0,
+                            period: FIRST,
                         },
                     );
                 }
