@@ -54,7 +54,7 @@ impl Estimate {
 
     /// `events` changes seen in `exposure` units of watched time. The interval is that of the
     /// gamma distribution of shape `events + ½`, between those for a fixed time and for a fixed
-    /// number of events.
+    /// number of events. Without exposure nothing is known, whatever was counted.
     fn from_count(events: f64, exposure: f64) -> Self {
         if exposure <= 0.0 {
             return Self::UNKNOWN;

@@ -15,15 +15,16 @@ pub struct Accuracy {
 /// The exact accuracy of an estimator that knows how many of `visits` regular visits, `interval`
 /// apart, saw a change: expectations over the binomial of `visits` and `1 − e^{−λI}`.
 pub fn exact(visits: u32, rate: f64, interval: f64, estimator: impl Fn(u32) -> f64) -> Accuracy {
-    let unchanged = (-rate * interval).exp();
-    let odds = (rate * interval).exp_m1();
-    let mut probability = unchanged.powi(visits.cast_signed());
+    // in logarithms: with many visits the first terms underflow
+    let ln_odds = (rate * interval).exp_m1().ln();
+    let mut ln_probability = -rate * interval * f64::from(visits);
     let (mut bias, mut square) = (0.0, 0.0);
     for changes in 0..=visits {
         let off = estimator(changes) - rate;
+        let probability = ln_probability.exp();
         bias += probability * off;
         square += probability * off * off;
-        probability *= odds * f64::from(visits - changes) / f64::from(changes + 1);
+        ln_probability += ln_odds + (f64::from(visits - changes) / f64::from(changes + 1)).ln();
     }
     Accuracy {
         bias,

@@ -58,7 +58,7 @@ pub fn irregular(visits: &[Visit], penalty: Penalty) -> Estimate {
     Estimate::new(rate, low, high, error)
 }
 
-/// The rate of [`irregular`] without its interval, at a third of the cost.
+/// The rate of [`irregular`] without its interval, which costs more than the rate.
 pub fn irregular_rate(visits: &[Visit], penalty: Penalty) -> f64 {
     Likelihood::of(visits).maximum(penalty)
 }

@@ -113,7 +113,7 @@ impl HostPrior {
     }
 
     /// The prior for a page of this host: the host's own moments, blended with the global prior
-    /// as if that were [a few](GLOBAL_WEIGHT) well known pages.
+    /// as if that were a few well known pages.
     pub fn prior(&self) -> Prior {
         let Moments {
             a,
