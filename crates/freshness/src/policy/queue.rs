@@ -17,64 +17,93 @@ pub(super) struct Due {
 }
 
 /// Pages of one server, earliest first.
+///
+/// A page that is taken out comes back soon, after its visit; so the first place is only marked as
+/// free, and whoever comes next takes it: one way through the heap instead of two.
 #[derive(Clone, Debug, Default)]
-pub(super) struct DueHeap(Vec<Due>);
+pub(super) struct DueHeap {
+    heap: Vec<Due>,
+    first_taken: bool,
+}
 
 impl DueHeap {
     pub fn from_entries(entries: Vec<Due>) -> Self {
-        let mut heap = Self(entries);
-        for k in (0..heap.0.len().div_ceil(ARITY)).rev() {
+        let mut heap = Self {
+            heap: entries,
+            first_taken: false,
+        };
+        for k in (0..heap.heap.len().div_ceil(ARITY)).rev() {
             heap.sift_down(k);
         }
         heap
     }
 
     pub fn first(&self) -> Option<Due> {
-        self.0.first().copied()
+        if self.first_taken {
+            let children = &self.heap[1..self.heap.len().min(ARITY + 1)];
+            children
+                .iter()
+                .copied()
+                .min_by(|a, b| a.at.total_cmp(&b.at))
+        } else {
+            self.heap.first().copied()
+        }
     }
 
     pub fn push(&mut self, due: Due) {
-        self.0.push(due);
-        let mut k = self.0.len() - 1;
+        if std::mem::take(&mut self.first_taken) {
+            self.replace_first(due);
+            return;
+        }
+        self.heap.push(due);
+        let mut k = self.heap.len() - 1;
         while k > 0 {
             let parent = (k - 1) / ARITY;
-            if self.0[parent].at <= self.0[k].at {
+            if self.heap[parent].at <= self.heap[k].at {
                 break;
             }
-            self.0.swap(k, parent);
+            self.heap.swap(k, parent);
             k = parent;
         }
     }
 
     pub fn pop(&mut self) -> Option<Due> {
-        let first = self.first()?;
-        let last = self.0.pop()?;
-        if !self.0.is_empty() {
-            self.replace_first(last);
-        }
-        Some(first)
+        self.close_gap();
+        let first = self.heap.first().copied();
+        self.first_taken = first.is_some();
+        first
     }
 
     /// Puts `due` in the place of the first.
     pub fn replace_first(&mut self, due: Due) {
-        self.0[0] = due;
+        self.close_gap();
+        self.heap[0] = due;
         self.sift_down(0);
     }
 
     /// Takes a page out, wherever it stands.
     pub fn remove(&mut self, page: PageId) -> Option<Due> {
-        let k = self.0.iter().position(|due| due.page == page)?;
-        let gone = self.0.swap_remove(k);
-        *self = Self::from_entries(std::mem::take(&mut self.0));
+        self.close_gap();
+        let k = self.heap.iter().position(|due| due.page == page)?;
+        let gone = self.heap.swap_remove(k);
+        *self = Self::from_entries(std::mem::take(&mut self.heap));
         Some(gone)
     }
 
     pub fn entries(&self) -> &[Due] {
-        &self.0
+        &self.heap[usize::from(self.first_taken)..]
+    }
+
+    /// Fills the first place, if it is free, with the last entry.
+    fn close_gap(&mut self) {
+        if std::mem::take(&mut self.first_taken) {
+            self.heap.swap_remove(0);
+            self.sift_down(0);
+        }
     }
 
     fn sift_down(&mut self, mut k: usize) {
-        let heap = self.0.as_mut_slice();
+        let heap = self.heap.as_mut_slice();
         let Some(&moving) = heap.get(k) else { return };
         loop {
             let start = k * ARITY + 1;
@@ -100,18 +129,22 @@ impl DueHeap {
 /// Servers by the instant at which they want attention, earliest first. Infinite means never.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Agenda {
-    key: Vec<f64>,
-    heap: Vec<u32>,
+    heap: Vec<Wanted>,
     position: Vec<u32>,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    at: f64,
+    server: u32,
+}
+
 impl Agenda {
-    pub fn new(keys: Vec<f64>) -> Self {
-        let servers = keys.len() as u32;
+    pub fn new(instants: Vec<f64>) -> Self {
+        let wanted = |(server, at)| Wanted { at, server };
         let mut agenda = Self {
-            key: keys,
-            heap: (0..servers).collect(),
-            position: (0..servers).collect(),
+            position: (0..instants.len() as u32).collect(),
+            heap: (0..).zip(instants).map(wanted).collect(),
         };
         for k in (0..agenda.heap.len().div_ceil(ARITY)).rev() {
             agenda.sift_down(k);
@@ -121,62 +154,60 @@ impl Agenda {
 
     /// The first server and its instant, unless none is finite.
     pub fn first(&self) -> Option<(ServerId, f64)> {
-        let &server = self.heap.first()?;
-        let key = self.key[server as usize];
-        (key < f64::INFINITY).then_some((ServerId(server), key))
+        let first = self.heap.first()?;
+        (first.at < f64::INFINITY).then_some((ServerId(first.server), first.at))
     }
 
     /// Sets a server's instant; one past the last adds a server.
-    pub fn set(&mut self, server: ServerId, key: f64) {
+    pub fn set(&mut self, server: ServerId, at: f64) {
         let index = server.index();
-        if index == self.key.len() {
-            self.key.push(f64::INFINITY);
+        if index == self.position.len() {
             self.position.push(self.heap.len() as u32);
-            self.heap.push(server.0);
+            self.heap.push(Wanted {
+                at: f64::INFINITY,
+                server: server.0,
+            });
         }
-        let old = std::mem::replace(&mut self.key[index], key);
         let position = self.position[index] as usize;
-        if key < old {
+        let old = std::mem::replace(&mut self.heap[position].at, at);
+        if at < old {
             self.sift_up(position);
         } else {
             self.sift_down(position);
         }
     }
 
-    fn key_at(&self, k: usize) -> f64 {
-        self.key[self.heap[k] as usize]
-    }
-
-    fn place(&mut self, k: usize, server: u32) {
-        self.heap[k] = server;
-        self.position[server as usize] = k as u32;
+    fn place(&mut self, k: usize, wanted: Wanted) {
+        self.heap[k] = wanted;
+        self.position[wanted.server as usize] = k as u32;
     }
 
     fn sift_up(&mut self, mut k: usize) {
-        let server = self.heap[k];
-        let key = self.key[server as usize];
+        let moving = self.heap[k];
         while k > 0 {
             let parent = (k - 1) / ARITY;
-            if self.key_at(parent) <= key {
+            if self.heap[parent].at <= moving.at {
                 break;
             }
             self.place(k, self.heap[parent]);
             k = parent;
         }
-        self.place(k, server);
+        self.place(k, moving);
     }
 
     fn sift_down(&mut self, mut k: usize) {
-        let Some(&server) = self.heap.get(k) else {
+        let Some(&moving) = self.heap.get(k) else {
             return;
         };
-        let key = self.key[server as usize];
         loop {
             let start = k * ARITY + 1;
-            let mut least = (key, usize::MAX);
-            for child in start..self.heap.len().min(start + ARITY) {
-                if self.key_at(child) < least.0 {
-                    least = (self.key_at(child), child);
+            let Some(children) = self.heap.get(start..self.heap.len().min(start + ARITY)) else {
+                break;
+            };
+            let mut least = (moving.at, usize::MAX);
+            for (offset, child) in children.iter().enumerate() {
+                if child.at < least.0 {
+                    least = (child.at, start + offset);
                 }
             }
             if least.1 == usize::MAX {
@@ -185,7 +216,7 @@ impl Agenda {
             self.place(k, self.heap[least.1]);
             k = least.1;
         }
-        self.place(k, server);
+        self.place(k, moving);
     }
 }
 
