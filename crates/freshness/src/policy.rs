@@ -8,6 +8,7 @@ mod beliefs;
 mod greedy;
 mod index;
 mod intervals;
+mod learning;
 mod market;
 mod names;
 mod planned;
@@ -15,6 +16,7 @@ mod priced;
 mod queue;
 pub mod schedule;
 mod signals;
+mod trim;
 
 pub use names::{Error, build, names, split};
 

@@ -3,6 +3,7 @@
 use super::greedy::Greedy;
 use super::index::Index;
 use super::intervals::{Intervals, Rule};
+use super::learning::{Gradient, Learner, QTable};
 use super::planned::{Method, Planned};
 use super::priced::Priced;
 use super::schedule::Selection;
@@ -24,12 +25,14 @@ pub enum Error {
 }
 
 /// Policies whose names stand alone.
-const ALONE: [&str; 8] = [
+const ALONE: [&str; 10] = [
     "index",
     "greedy",
     "uniform",
     "proportional",
     "epochs",
+    "q-learning",
+    "gradient",
     "fixed-interval",
     "multiplicative",
     "halfway",
@@ -81,6 +84,8 @@ pub fn build(name: &str, setup: &Setup) -> Result<Box<dyn Policy>, Error> {
         "uniform" => planned(Selection::Merge, "uniform", setup),
         "proportional" => planned(Selection::Merge, "proportional", setup),
         "epochs" => planned(Selection::Merge, "opt-polite", setup),
+        "q-learning" => Box::new(Learner::new(QTable::default(), setup)),
+        "gradient" => Box::new(Learner::new(Gradient::default(), setup)),
         "fixed-interval" => Box::new(Intervals::new(Rule::Fixed, setup)),
         "multiplicative" => Box::new(Intervals::new(Rule::Multiplicative, setup)),
         "halfway" => Box::new(Intervals::new(Rule::Halfway, setup)),

@@ -2,6 +2,7 @@
 
 use super::market::{Appetite, Market, Prices};
 use super::queue::{Due, DueQueues};
+use super::trim::Trim;
 use super::{Change, Next, Outcome, Policy};
 use crate::{PageId, ServerId};
 
@@ -41,10 +42,6 @@ pub(super) trait Worth: Appetite + Send {
     }
 }
 
-/// Controller gains: proportional and integral, per round of visits to all pages; the pair is
-/// critically damped for a demand that falls as the root of the price.
-const PROPORTIONAL: f64 = 2.0;
-const INTEGRAL: f64 = 0.5;
 /// Prices that move by more than this share call for new due times for all pages.
 const REQUEUE: f64 = 0.1;
 
@@ -85,25 +82,6 @@ impl Place {
 /// Marks in the queue: how long first visits wait says nothing about prices.
 const FIRST: f32 = 1.0;
 const REVISIT: f32 = 0.0;
-
-/// A price kept in step with supply: raised while pages wait, lowered while the budget does.
-#[derive(Clone, Copy, Debug, Default)]
-struct Trim {
-    integral: f64,
-    lag: f64,
-}
-
-impl Trim {
-    /// `lag` as a share of a round of `pages` visits; negative when there was nothing to do.
-    fn tell(&mut self, lag: f64, pages: f64) {
-        self.lag = lag.clamp(-1.0, 1.0);
-        self.integral = (self.integral + INTEGRAL * self.lag / pages).clamp(-3.0, 3.0);
-    }
-
-    fn factor(&self) -> f64 {
-        (self.integral + PROPORTIONAL * self.lag).exp()
-    }
-}
 
 pub(super) struct Priced<W> {
     worth: W,
