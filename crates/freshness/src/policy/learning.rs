@@ -41,22 +41,12 @@ pub(super) struct Interval {
     pub length: f64,
     /// The part of it, from its beginning, in which the copy was fresh.
     pub fresh: f64,
-    pub changed: bool,
-    /// What a visit has to gain, in weighted fresh time, to be worth its place in the budget.
+    /// What the visit at its end gained: the weighted fresh time if the copy had changed, else
+    /// nothing. If all intervals of a page were longer by a share, so much of it would be lost for
+    /// each of them; no model is needed to see it.
+    pub gain: f64,
+    /// The mean gain of a visit: what one has to gain to be worth its place in the budget.
     pub price: f64,
-}
-
-impl Interval {
-    /// What the visit at the end gained over one a moment later, as a rate times the interval: were
-    /// all intervals of the page longer by a share, so much fresh time would be lost for each, were
-    /// they shorter, won. Known without any model: a copy still fresh at the visit loses nothing.
-    pub fn gain(&self, weight: f64) -> f64 {
-        if self.changed {
-            weight * self.fresh
-        } else {
-            0.0
-        }
-    }
 }
 
 /// How long the copy of the visit at `last` stayed fresh until `at`, and whether it then changed.

@@ -13,8 +13,6 @@ const LONGEST: f64 = 30.0;
 const FIRST_STEP: f64 = 0.2;
 const SETTLING_VISITS: f64 = 100.0;
 const LEAST_STEP: f64 = 0.005;
-/// A single visit to an important page that gained much must not overturn the rule.
-const LARGEST_GAIN: f64 = 10.0;
 
 /// `ln interval = slope·ln rate + knots(ln(rate/weight))`, the second part linear between knots.
 /// At zero all pages are visited alike.
@@ -70,10 +68,10 @@ impl Agent for Gradient {
 
     /// The weighted freshness less the price of the visits grows with the page's `ln interval` as
     /// price less gain, for each visit; so the parameters follow that difference.
-    fn learn(&mut self, features: Features, interval: Interval, next: View) {
+    fn learn(&mut self, features: Features, interval: Interval, _: View) {
         self.visits += 1.0;
         let step = FIRST_STEP / (1.0 + self.visits / SETTLING_VISITS).sqrt();
-        let gain = (interval.gain(next.weight) / interval.price.max(1e-12)).min(LARGEST_GAIN);
+        let gain = interval.gain / interval.price.max(f64::MIN_POSITIVE);
         let ascent = step.max(LEAST_STEP) * (1.0 - gain);
         let beyond = self.log_interval(features);
         let pushes_out =

@@ -17,6 +17,10 @@ const RETRY: f64 = 0.25;
 /// The price is the mean gain of about this many of the latest visits: enough to average over
 /// pages, few enough to follow what is being learnt.
 const PRICE_MEMORY: f64 = 2000.0;
+/// A single visit to an important page must not overturn what was learnt: once the price is the
+/// mean of so many visits, a gain counts for no more than so many times the price.
+const SETTLED: f64 = 100.0;
+const LARGEST_GAIN: f64 = 100.0;
 
 /// Marks in the queue: how long first visits wait says nothing about intervals.
 const FIRST: f32 = 1.0;
@@ -45,6 +49,27 @@ impl<D: Default> Page<D> {
     }
 }
 
+/// The mean gain of the latest visits.
+#[derive(Clone, Copy, Debug, Default)]
+struct Price {
+    mean: f64,
+    visits: f64,
+}
+
+impl Price {
+    /// Returns the gain as it was counted.
+    fn tell(&mut self, gain: f64) -> f64 {
+        let counted = if self.visits < SETTLED || self.mean == 0.0 {
+            gain
+        } else {
+            gain.min(LARGEST_GAIN * self.mean)
+        };
+        self.visits = (self.visits + 1.0).min(PRICE_MEMORY);
+        self.mean += (counted - self.mean) / self.visits;
+        counted
+    }
+}
+
 pub(in crate::policy) struct Learner<A: Agent> {
     agent: A,
     pages: Vec<Page<A::Decision>>,
@@ -52,15 +77,14 @@ pub(in crate::policy) struct Learner<A: Agent> {
     /// Pages that count, and the sum of their weights.
     count: usize,
     weights: f64,
+    servers: usize,
     queues: DueQueues,
     budget: f64,
     /// The instant up to which the budget is spent.
     spent: f64,
     /// Stretches all intervals so that they fit the budget.
     stretch: Trim,
-    /// The mean gain of a visit, and how many visits it was taken over.
-    price: f64,
-    priced_visits: f64,
+    price: Price,
     rng: Xoshiro256PlusPlus,
 }
 
@@ -100,12 +124,12 @@ impl<A: Agent> Learner<A> {
             weights: setup
                 .weight
                 .map_or(count as f64, |weight| weight.iter().sum()),
+            servers: setup.delay.len(),
             queues,
             budget: setup.budget,
             spent: setup.start,
             stretch: Trim::default(),
-            price: 0.0,
-            priced_visits: 0.0,
+            price: Price::default(),
             rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
         }
     }
@@ -145,15 +169,15 @@ impl<A: Agent> Learner<A> {
         };
         let round = self.round();
         let next = self.view(page, at);
-        let mut interval = Interval {
+        let fresh = fresh / round;
+        let gain = if changed { next.weight * fresh } else { 0.0 };
+        let gain = self.price.tell(gain);
+        let interval = Interval {
             length: (at - last) / round,
-            fresh: fresh / round,
-            changed,
-            price: 0.0,
+            fresh,
+            gain,
+            price: self.price.mean,
         };
-        self.priced_visits = (self.priced_visits + 1.0).min(PRICE_MEMORY);
-        self.price += (interval.gain(next.weight) - self.price) / self.priced_visits;
-        interval.price = self.price;
         self.agent.learn(self.pages[index].decision, interval, next);
     }
 
@@ -256,7 +280,8 @@ impl<A: Agent> Policy for Learner<A> {
                 self.spent = self.spent.max(now);
             }
             Change::Delay { server, delay } => {
-                if server.index() == self.queues.servers().count() {
+                if server.index() == self.servers {
+                    self.servers += 1;
                     self.beliefs.add_server();
                 }
                 self.queues.set_delay(server, delay);
