@@ -2,6 +2,7 @@
 
 use super::target::Answer;
 use crate::terminal::{grouped, short};
+use crate::units::DAY;
 use serde::Serialize;
 
 /// Everything about one plan. Fields of a plan that could not be made are null in JSON.
@@ -95,13 +96,9 @@ impl Report {
 
     /// A table for people.
     pub fn table(&self) -> String {
-        let plural = |count: usize, noun: &str| match count {
-            1 => format!("1 {noun}"),
-            _ => format!("{} {noun}s", grouped(count)),
-        };
         let mut rows = vec![
-            ("pages", plural(self.pages, "page")),
-            ("servers", plural(self.servers, "server")),
+            ("pages", grouped(self.pages)),
+            ("servers", grouped(self.servers)),
             ("allocation", self.allocation.clone()),
         ];
         if let Some(capacity) = self.capacity_per_day {
@@ -113,8 +110,8 @@ impl Report {
         let outcome = &self.outcome;
         let numbers = [
             ("freshness", outcome.freshness),
-            ("bound, impolite", outcome.bound_unpolite),
-            ("bound, polite", outcome.bound_polite),
+            ("unpolite bound", outcome.bound_unpolite),
+            ("polite bound", outcome.bound_polite),
         ];
         rows.extend(
             numbers
@@ -122,13 +119,12 @@ impl Report {
                 .filter_map(|(name, value)| Some((name, short(value?)))),
         );
         if let (Some(age), Some(starved)) = (outcome.mean_age_days, outcome.starved_pages) {
-            let never = format!(
-                "{} {} never visited",
-                plural(starved, "page"),
-                if starved == 1 { "is" } else { "are" }
-            );
+            let never = match starved {
+                1 => "1 page is never visited".to_owned(),
+                _ => format!("{} pages are never visited", grouped(starved)),
+            };
             rows.push(if age.is_finite() {
-                ("mean age", format!("{} days", short(age)))
+                ("mean age", duration(age))
             } else {
                 ("mean age", format!("∞ ({never})"))
             });
@@ -157,5 +153,15 @@ impl Report {
             text += &format!("{name:<17}{value}\n");
         }
         text
+    }
+}
+
+/// Days in the unit that reads best.
+fn duration(days: f64) -> String {
+    match days {
+        d if d >= 2.0 => format!("{} days", short(d)),
+        d if d * 24.0 >= 2.0 => format!("{} h", short(d * 24.0)),
+        d if d * 1440.0 >= 2.0 => format!("{} min", short(d * 1440.0)),
+        d => format!("{} s", short(d * DAY)),
     }
 }

@@ -118,6 +118,9 @@ impl Repository {
         if Version::of(path)?.is_regular {
             return Ok(());
         }
+        if path.is_dir() {
+            return Err(BadInput::file(path, "is a directory; expected a CSV file").into());
+        }
         let reason = "is a pipe, but must be read twice to write a plan; save it to a file first";
         Err(BadInput::file(path, reason).into())
     }
@@ -258,14 +261,14 @@ fn refuse_duplicates(path: &Path, version: &Version, mut names: Vec<u64>) -> Res
         let Some(page) = table.column(COLUMNS[0]) else {
             unreachable!("the table was opened with this column");
         };
-        let mut lines: HashMap<Box<[u8]>, u64> = HashMap::new();
+        let mut places: HashMap<Box<[u8]>, Option<csv::Position>> = HashMap::new();
         while table.next()? {
             let name = table.field(page);
             if !batch.contains(&fingerprint(name)) {
                 continue;
             }
-            if let Some(line) = lines.insert(name.into(), table.line()) {
-                let name = String::from_utf8_lossy(name);
+            if let Some(place) = places.insert(name.into(), table.position()) {
+                let (name, line) = (String::from_utf8_lossy(name), table.line_of(place.as_ref()));
                 let reason = format!("the page '{name}' stands on line {line} already");
                 return Err(table.error(reason).into());
             }
