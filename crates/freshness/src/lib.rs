@@ -9,8 +9,12 @@
 
 pub mod allocate;
 pub mod channel;
+pub mod estimate;
+pub mod fit;
+pub mod gap;
 pub mod measure;
 pub mod policy;
+pub mod process;
 
 mod ids;
 

@@ -4,12 +4,27 @@
 //! to do now, make the visit, and tell [`Policy::observe`] what came of it. A policy is told of
 //! pages that come and go, of a new budget and of new delays by [`Policy::change`], at any time.
 
+mod beliefs;
+mod greedy;
+mod index;
+mod intervals;
+mod market;
+mod names;
+mod planned;
+mod priced;
+mod queue;
+pub mod schedule;
+mod signals;
+
+pub use names::{Error, build, names, split};
+
 use crate::{PageId, ServerId};
 
 /// A revisit policy.
 pub trait Policy: Send {
     /// What to do at `now`. Time never runs backwards from call to call. A visit that is returned
-    /// counts as made at `now`; its outcome may be told later, or never.
+    /// counts as under way from `now` on; the outcome of every visit has to be told, be it a
+    /// failure, and until then the policy may leave the page alone.
     fn next(&mut self, now: f64) -> Next;
 
     /// What came of the visit to `page` made at `at`.
@@ -76,3 +91,42 @@ pub enum Change {
     /// A sitemap, feed or ping says that the page changed; it may be wrong.
     Signal(PageId),
 }
+
+/// What a policy starts with.
+#[derive(Clone, Copy)]
+pub struct Setup<'a> {
+    /// The server of each page, as an index into `delay`.
+    pub server: &'a [u32],
+    /// The importance of each page; `None` means that all weigh one.
+    pub weight: Option<&'a [f64]>,
+    /// The least time between two requests to each server; zero without politeness.
+    pub delay: &'a [f64],
+    /// Visits per unit of time in all.
+    pub budget: f64,
+    /// The instant from which on the policy runs.
+    pub start: f64,
+    /// Decides all that is random.
+    pub seed: u64,
+    /// What is known of how pages change.
+    pub knowledge: Knowledge<'a>,
+}
+
+/// What a policy may know of how pages change.
+#[derive(Clone, Copy)]
+pub enum Knowledge<'a> {
+    /// Rates are given and stay as they are.
+    Known {
+        /// Changes per unit of time of each page.
+        rate: &'a [f64],
+        /// Times between the changes of each page, where the policy can use more than the rate.
+        gaps: Option<&'a [Vec<f64>]>,
+    },
+    /// Nothing but what the policy's own visits reveal.
+    Online {
+        /// A first guess of a page's change rate.
+        guess: f64,
+    },
+}
+
+#[cfg(test)]
+mod tests;

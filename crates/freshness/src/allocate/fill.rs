@@ -17,7 +17,7 @@ const BLOCK: usize = 1 << 14;
 const SAMPLE: usize = 1 << 15;
 
 /// The outcome: a frequency for each position and the prices that led to it.
-pub(super) struct Filling {
+pub(crate) struct Filling {
     pub frequency: Vec<f64>,
     /// Zero when the budget is more than the servers can take.
     pub price: f64,
@@ -32,7 +32,7 @@ struct Server {
 
 /// Fills `budget` into `demand`, whose positions are grouped by server: server `s` holds
 /// `offsets[s]..offsets[s + 1]` and takes at most `caps[s]`.
-pub(super) fn fill<D: Demand>(demand: &D, offsets: &[usize], caps: &[f64], budget: f64) -> Filling {
+pub(crate) fn fill<D: Demand>(demand: &D, offsets: &[usize], caps: &[f64], budget: f64) -> Filling {
     let servers: Vec<Server> = offsets
         .windows(2)
         .zip(caps)
@@ -51,35 +51,7 @@ pub(super) fn fill<D: Demand>(demand: &D, offsets: &[usize], caps: &[f64], budge
                 .fold(0.0, f64::max)
         })
         .collect();
-    let ceiling = reserves.iter().copied().fold(0.0, f64::max);
-    let capacity: f64 = servers
-        .iter()
-        .zip(&reserves)
-        .filter(|(_, reserve)| **reserve > 0.0)
-        .map(|(server, _)| server.cap)
-        .sum();
-
-    let global = if budget <= 0.0 || ceiling == 0.0 {
-        Price::exact(ceiling)
-    } else if budget >= capacity {
-        Price::exact(0.0)
-    } else {
-        let start = sampled_price(demand, *offsets.last().unwrap_or(&0), ceiling, budget);
-        let taken = |price| {
-            totals(demand, &servers, price).iter().zip(&servers).fold(
-                (0.0, 0.0),
-                |sum, (&(value, slope), server)| {
-                    if value < server.cap {
-                        (sum.0 + value, sum.1 + slope)
-                    } else {
-                        (sum.0 + server.cap, sum.1)
-                    }
-                },
-            )
-        };
-        meet(taken, budget, start, ceiling)
-    };
-
+    let global = global_price(demand, &servers, &reserves, budget);
     let at_high = taken_at(demand, &servers, global.high, budget);
     let at_low = if global.blend > 0.0 {
         taken_at(demand, &servers, global.low, budget)
@@ -153,6 +125,39 @@ pub(super) fn fill<D: Demand>(demand: &D, offsets: &[usize], caps: &[f64], budge
         price: global.high,
         server_price: prices.iter().map(|price| price.high).collect(),
     }
+}
+
+/// The price at which all servers together, each within its cap, take the budget.
+fn global_price<D: Demand>(demand: &D, servers: &[Server], reserves: &[f64], budget: f64) -> Price {
+    let ceiling = reserves.iter().copied().fold(0.0, f64::max);
+    let capacity: f64 = servers
+        .iter()
+        .zip(reserves)
+        .filter(|(_, reserve)| **reserve > 0.0)
+        .map(|(server, _)| server.cap)
+        .sum();
+    if budget <= 0.0 || ceiling == 0.0 {
+        return Price::exact(ceiling);
+    }
+    if budget >= capacity {
+        return Price::exact(0.0);
+    }
+    let positions = servers.last().map_or(0, |server| server.pages.end);
+    let start = sampled_price(demand, positions, ceiling, budget);
+    let taken = |price| {
+        let add = |sum: (f64, f64), ((value, slope), server): ((f64, f64), &Server)| {
+            if value < server.cap {
+                (sum.0 + value, sum.1 + slope)
+            } else {
+                (sum.0 + server.cap, sum.1)
+            }
+        };
+        totals(demand, servers, price)
+            .into_iter()
+            .zip(servers)
+            .fold((0.0, 0.0), add)
+    };
+    meet(taken, budget, start, ceiling)
 }
 
 /// What each server's pages take at a price that may also be zero or beyond all demand.

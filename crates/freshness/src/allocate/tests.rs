@@ -255,7 +255,7 @@ fn check_optimal(case: &Instance, allocation: Allocation) {
     );
 }
 
-/// OPT_POLITE by nested bisection of the two multipliers, each page by bisection of its own: slow,
+/// `OPT_POLITE` by nested bisection of the two multipliers, each page by bisection of its own: slow,
 /// and shares no code with the allocation.
 fn nested_bisection(case: &Instance) -> Vec<f64> {
     let frequency = |page: usize, price: f64| {
@@ -265,7 +265,7 @@ fn nested_bisection(case: &Instance) -> Vec<f64> {
         }
         let (mut low, mut high) = (-60.0, 60.0); // ln r
         for _ in 0..200 {
-            let mid = (low + high) / 2.0;
+            let mid = f64::midpoint(low, high);
             let r = f64::exp(mid);
             // the plain formula where it is exact enough, its series where it cancels
             let gain = if r < 1e-3 {
@@ -274,9 +274,9 @@ fn nested_bisection(case: &Instance) -> Vec<f64> {
                 -(-r).exp_m1() - r * (-r).exp()
             };
             if w / l * gain < price {
-                low = mid
+                low = mid;
             } else {
-                high = mid
+                high = mid;
             }
         }
         l / low.exp()
@@ -294,11 +294,11 @@ fn nested_bisection(case: &Instance) -> Vec<f64> {
         }
         let (mut low, mut high) = (floor.ln(), 80.0);
         for _ in 0..100 {
-            let mid = (low + high) / 2.0;
+            let mid = f64::midpoint(low, high);
             if server_total(server, mid.exp()) > case.caps[server] {
-                low = mid
+                low = mid;
             } else {
-                high = mid
+                high = mid;
             }
         }
         high.exp()
@@ -310,16 +310,16 @@ fn nested_bisection(case: &Instance) -> Vec<f64> {
     };
     let (mut low, mut high) = (-80.0f64, 80.0f64);
     for _ in 0..100 {
-        let mid = (low + high) / 2.0;
+        let mid = f64::midpoint(low, high);
         let spent: f64 = prices(mid.exp())
             .iter()
             .enumerate()
             .map(|(server, &price)| server_total(server, price))
             .sum();
         if spent > case.budget {
-            low = mid
+            low = mid;
         } else {
-            high = mid
+            high = mid;
         }
     }
     let prices = prices(high.exp());
