@@ -79,9 +79,10 @@ pub fn draw(
         .filter(|choice| !bounds.iter().any(|(_, by, _)| by.contains(choice)));
     for &choice in others {
         lines.push(Line {
-            name: match capacity.is_finite() && !choice.is_polite() {
-                true => format!("{choice} (unpolite)"),
-                false => choice.to_string(),
+            name: if capacity.is_finite() && !choice.is_polite() {
+                format!("{choice} (unpolite)")
+            } else {
+                choice.to_string()
             },
             points: points(choice)?,
             stroke: Stroke::Solid,

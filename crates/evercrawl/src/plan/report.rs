@@ -40,16 +40,18 @@ pub struct Outcome {
 /// The answer to the inverse question.
 #[derive(Serialize)]
 pub struct Target {
-    target_freshness: f64,
+    #[serde(rename = "target_freshness")]
+    freshness: f64,
     reachable: bool,
     /// The smallest budget that reaches it.
-    target_budget_per_day: Option<f64>,
+    #[serde(rename = "target_budget_per_day")]
+    budget: Option<f64>,
     /// The most that politeness allows, when that is less.
     most_freshness: Option<f64>,
 }
 
 impl Target {
-    pub fn new(target_freshness: f64, answer: Answer) -> Self {
+    pub fn new(freshness: f64, answer: Answer) -> Self {
         let budget = match answer {
             Answer::Budget(budget) => Some(budget),
             Answer::Unreachable { .. } | Answer::OnlyInTheLimit => None,
@@ -59,16 +61,16 @@ impl Target {
             Answer::Budget(_) | Answer::OnlyInTheLimit => None,
         };
         Self {
-            target_freshness,
+            freshness,
             reachable: budget.is_some(),
-            target_budget_per_day: budget,
+            budget,
             most_freshness: most,
         }
     }
 
     fn told(&self, allocation: &str, capacity: Option<f64>) -> String {
-        let target = self.target_freshness;
-        match (self.target_budget_per_day, self.most_freshness, capacity) {
+        let target = self.freshness;
+        match (self.budget, self.most_freshness, capacity) {
             (Some(budget), ..) => format!(
                 "freshness {target} needs a budget of {} visits/day",
                 short(budget)
@@ -148,11 +150,10 @@ impl Report {
                 target.told(&self.allocation, self.capacity_per_day),
             ));
         }
-        let mut text = String::new();
-        for (name, value) in rows {
-            text += &format!("{name:<17}{value}\n");
-        }
-        text
+        let lines = rows
+            .iter()
+            .map(|(name, value)| format!("{name:<17}{value}\n"));
+        lines.collect()
     }
 }
 

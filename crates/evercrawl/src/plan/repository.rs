@@ -161,7 +161,9 @@ impl Repository {
         if let Some(weight) = &mut self.weight {
             let most = weight.iter().copied().fold(0.0, f64::max);
             if most > 0.0 && !(1e-100..1e100).contains(&most) {
-                weight.iter_mut().for_each(|weight| *weight /= most);
+                for weight in weight {
+                    *weight /= most;
+                }
             }
         }
     }
