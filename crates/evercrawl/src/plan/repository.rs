@@ -278,3 +278,42 @@ fn refuse_duplicates(path: &Path, version: &Version, mut names: Vec<u64>) -> Res
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_file_that_changes_between_readings_is_noticed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pages.csv");
+        let read = |content: &str| {
+            fs::write(&path, content).unwrap();
+            Repository::read(&path, &Delays::default(), None).unwrap()
+        };
+        let content = "page,server,change_rate\na,s,1\nb,t,1\nc,s,1\n";
+        let repository = read(content);
+        let mut rows = Vec::new();
+        let visited = repository.reread(|table, position, [page, _]| {
+            rows.push((table.field(page).to_vec(), position));
+            Ok(())
+        });
+        visited.unwrap();
+        // grouped by server: a and c of s, then b of t
+        let expected = [("a", 0), ("b", 2), ("c", 1)];
+        assert_eq!(rows, expected.map(|(n, p)| (n.as_bytes().to_vec(), p)));
+
+        // same length, and the clock may be too coarse to tell
+        for changed in [content.replace('b', "x"), format!("{content}d,s,1\n")] {
+            let mut repository = read(content);
+            fs::write(&path, changed).unwrap();
+            repository.version = Version::of(&path).unwrap();
+            let outcome = repository.reread(|_, _, _| Ok(()));
+            assert!(outcome.unwrap_err().to_string().contains("changed while"));
+        }
+        let repository = read(content);
+        fs::write(&path, &content[..content.len() - 6]).unwrap();
+        assert!(repository.reread(|_, _, _| Ok(())).is_err());
+    }
+}
