@@ -2,16 +2,19 @@
 
 use super::delayed::Phases;
 use super::slots::Choice;
-use crate::policy::queue::{Due, DueHeap};
+use crate::policy::queue::Due;
 use crate::{PageId, ServerId};
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Slots are filled ahead, this many at once: a server's heap has left the cache by its next slot.
-const AHEAD: usize = 16;
+/// Slots are filled ahead, for this part of a round of the server's pages at once: one pass over
+/// the pages reads memory in its order, where a heap would miss the cache on every level.
+const FILLS_IN_A_ROUND: usize = 8;
 
-/// Due times only give the order here; they live on a time scale of the server's own, on which
-/// "now" is the first of them.
+/// In units of the caller's.
+const LONGEST: f64 = 1e30;
+
+/// Due times only give the order here; they live on a time scale of the server's own.
 pub(super) struct Merge {
     servers: Vec<Server>,
     random_offsets: bool,
@@ -19,24 +22,39 @@ pub(super) struct Merge {
 
 #[derive(Clone, Debug, Default)]
 struct Server {
-    heap: DueHeap,
+    pages: Vec<Due>,
+    /// Visits due before this instant are in `ahead` or have been made.
+    until: f64,
+    /// Visits in a unit of time.
+    rate: f64,
     /// The pages of the next slots, last first.
     ahead: Vec<PageId>,
 }
 
 impl Server {
     fn fill(&mut self) {
-        // a sixteenth of a round at most, so that new plans are soon followed
-        let pages = self.heap.len();
-        for _ in 0..(pages / AHEAD).clamp(1, AHEAD) {
-            let Some(due) = self.heap.first() else { break };
-            self.heap.replace_first(Due {
-                at: due.at + f64::from(due.period),
-                ..due
-            });
-            self.ahead.push(due.page);
+        let wanted = (self.pages.len() / FILLS_IN_A_ROUND).max(1) as f64;
+        let mut window = wanted / self.rate;
+        let mut visits = Vec::with_capacity(2 * wanted as usize);
+        while visits.is_empty() {
+            self.until += window;
+            for due in &mut self.pages {
+                while due.at < self.until {
+                    visits.push((due.at, due.page));
+                    due.at += f64::from(due.period);
+                }
+            }
+            window *= 2.0;
         }
-        self.ahead.reverse();
+        // among equals the order of the pages is kept
+        visits.sort_by(|a, b| a.0.total_cmp(&b.0));
+        self.ahead
+            .extend(visits.iter().rev().map(|&(_, page)| page));
+    }
+
+    fn set_pages(&mut self, pages: Vec<Due>) {
+        self.rate = pages.iter().map(|due| 1.0 / f64::from(due.period)).sum();
+        self.pages = pages;
     }
 }
 
@@ -57,12 +75,9 @@ impl Merge {
         }
     }
 
-    fn now(heap: &DueHeap) -> f64 {
-        heap.first().map_or(0.0, |due| due.at)
-    }
-
     fn due(now: f64, phase: f64, page: PageId, frequency: f64) -> Due {
-        let period = 1.0 / frequency;
+        // longer ones would not fit into the time scale, and will not be lived through
+        let period = (1.0 / frequency).min(LONGEST);
         Due {
             at: now + phase * period,
             page,
@@ -74,7 +89,7 @@ impl Merge {
 impl Choice for Merge {
     fn choose(&mut self, server: ServerId, _: &mut Xoshiro256PlusPlus) -> Option<PageId> {
         let server = &mut self.servers[server.index()];
-        if server.ahead.is_empty() {
+        if server.ahead.is_empty() && !server.pages.is_empty() {
             server.fill();
         }
         server.ahead.pop()
@@ -82,27 +97,24 @@ impl Choice for Merge {
 
     fn replan(&mut self, pages: Vec<Vec<(PageId, f64)>>, rng: &mut Xoshiro256PlusPlus) {
         for (server, pages) in self.servers.iter_mut().zip(pages) {
-            let heap = &mut server.heap;
+            let phases = Phases::of(server.until, server.pages.iter().copied());
             server.ahead.retain(|page| {
                 let kept = pages.binary_search_by_key(page, |&(page, _)| page);
                 kept.is_ok()
             });
-            let phases = Phases::of(Self::now(heap), heap.entries());
             let count = pages.len() as f64;
-            let entries = pages
-                .into_iter()
-                .enumerate()
-                .map(|(rank, (page, frequency))| {
-                    let phase = phases.get(page).unwrap_or_else(|| {
-                        if self.random_offsets {
-                            rng.random()
-                        } else {
-                            rank as f64 / count
-                        }
-                    });
-                    Self::due(0.0, phase, page, frequency)
+            let due = |(rank, &(page, frequency)): (usize, &(PageId, f64))| {
+                let phase = phases.get(page).unwrap_or_else(|| {
+                    if self.random_offsets {
+                        rng.random()
+                    } else {
+                        rank as f64 / count
+                    }
                 });
-            *heap = DueHeap::from_entries(&entries.collect::<Vec<_>>());
+                Self::due(0.0, phase, page, frequency)
+            };
+            server.until = 0.0;
+            server.set_pages(pages.iter().enumerate().map(due).collect());
         }
     }
 
@@ -113,20 +125,27 @@ impl Choice for Merge {
         frequency: f64,
         rng: &mut Xoshiro256PlusPlus,
     ) {
-        let heap = &mut self.servers[server.index()].heap;
+        let server = &mut self.servers[server.index()];
         let phase = if self.random_offsets {
             rng.random()
         } else {
             1.0
         };
-        heap.push(Self::due(Self::now(heap), phase, page, frequency));
+        let due = Self::due(server.until, phase, page, frequency);
+        server.rate += 1.0 / f64::from(due.period);
+        server.pages.push(due);
     }
 
     fn remove(&mut self, server: ServerId, page: PageId) -> f64 {
         let server = &mut self.servers[server.index()];
+        let Some(k) = server.pages.iter().position(|due| due.page == page) else {
+            return 0.0;
+        };
         server.ahead.retain(|&ahead| ahead != page);
-        let gone = server.heap.remove(page);
-        gone.map_or(0.0, |due| 1.0 / f64::from(due.period))
+        let mut pages = std::mem::take(&mut server.pages);
+        let gone = pages.remove(k);
+        server.set_pages(pages);
+        1.0 / f64::from(gone.period)
     }
 
     fn add_server(&mut self) {
