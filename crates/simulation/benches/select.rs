@@ -80,11 +80,11 @@ fn measure(name: &str, repository: &Repository) {
         let begin = Instant::now();
         let mut run = Run::new(name, repository, &delay, share);
         let build_seconds = begin.elapsed().as_secs_f64();
-        let bytes = (ALLOCATED.current_usage() - before) as f64 / pages as f64;
         // a round of all pages, so that everything is where it will be from then on
         for _ in 0..pages.max(10_000) {
             run.select();
         }
+        let bytes = (ALLOCATED.current_usage() - before) as f64 / pages as f64;
         let mut times: Vec<f64> = (0..BATCHES).map(|_| run.time_batch()).collect();
         let mean = times.iter().sum::<f64>() / BATCHES as f64;
         times.sort_by(f64::total_cmp);
