@@ -9,8 +9,11 @@
 
 pub mod allocate;
 pub mod channel;
+pub mod fit;
+pub mod gap;
 pub mod measure;
 pub mod policy;
+pub mod process;
 
 mod ids;
 

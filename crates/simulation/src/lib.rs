@@ -1,6 +1,9 @@
 //! Synthetic and recorded webs under a virtual clock: the simulators and the experiments.
 
+pub mod generate;
+pub mod knowledge;
 pub mod run;
+pub mod scenario;
 pub mod statistics;
 pub mod trace;
 pub mod world;
