@@ -1,10 +1,11 @@
 //! From change rates to visit frequencies: how a budget of requests is best divided.
 #![doc = include_str!("allocate/README.md")]
 
-mod demand;
-mod fill;
+pub(crate) mod demand;
+pub(crate) mod fill;
 mod grouping;
 mod price;
+pub mod wolf;
 
 pub use demand::{Age, Curve, Freshness, Harmonic, Pages};
 

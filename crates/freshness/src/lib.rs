@@ -9,6 +9,7 @@
 
 pub mod allocate;
 pub mod channel;
+pub mod estimate;
 pub mod fit;
 pub mod gap;
 pub mod measure;

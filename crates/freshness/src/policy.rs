@@ -4,12 +4,27 @@
 //! to do now, make the visit, and tell [`Policy::observe`] what came of it. A policy is told of
 //! pages that come and go, of a new budget and of new delays by [`Policy::change`], at any time.
 
+mod beliefs;
+mod greedy;
+mod index;
+mod intervals;
+mod market;
+mod names;
+mod planned;
+mod priced;
+mod queue;
+pub mod schedule;
+mod signals;
+
+pub use names::{Error, build, names, split};
+
 use crate::{PageId, ServerId};
 
 /// A revisit policy.
 pub trait Policy: Send {
     /// What to do at `now`. Time never runs backwards from call to call. A visit that is returned
-    /// counts as made at `now`; its outcome may be told later, or never.
+    /// counts as under way from `now` on; the outcome of every visit has to be told, be it a
+    /// failure, and until then the policy may leave the page alone.
     fn next(&mut self, now: f64) -> Next;
 
     /// What came of the visit to `page` made at `at`.
@@ -112,3 +127,6 @@ pub enum Knowledge<'a> {
         guess: f64,
     },
 }
+
+#[cfg(test)]
+mod tests;

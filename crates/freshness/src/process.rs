@@ -15,10 +15,11 @@ use rand_distr::{Distribution, Exp1};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// How one page changes over time.
+/// How one page changes over time. The constructors check what the variants hold.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Process {
     /// Changes at a constant rate, independent of the past. A rate of zero never changes.
+    #[non_exhaustive]
     Poisson {
         /// Changes per unit of time.
         rate: f64,
@@ -42,6 +43,7 @@ pub enum Process {
     /// Quiet spells and busy ones, a Poisson process within each.
     Modulated(Modulated),
     /// One change a period, like a page made anew every night.
+    #[non_exhaustive]
     Periodic {
         /// The time from one change to the next.
         period: f64,
@@ -51,6 +53,7 @@ pub enum Process {
         jitter: f64,
     },
     /// A Poisson process that starts at an instant and fades: news.
+    #[non_exhaustive]
     Dying {
         /// The rate at birth.
         rate: f64,
@@ -60,6 +63,7 @@ pub enum Process {
         half_life: f64,
     },
     /// The ascending instants of a recorded history.
+    #[non_exhaustive]
     Trace(Arc<[f64]>),
 }
 
@@ -177,7 +181,14 @@ impl Process {
 
     /// The instants of the changes in `[from, until)`, ascending. One draw of the process for all
     /// kinds but [`Process::Trace`], which is what it is.
+    ///
+    /// # Panics
+    /// When the period is not finite.
     pub fn instants(&self, from: f64, until: f64, rng: &mut impl Rng) -> Vec<f64> {
+        assert!(
+            from.is_finite() && until.is_finite(),
+            "changes are drawn over a finite period, not [{from}, {until})"
+        );
         // one compiled copy serves every generator
         self.draw(from, until, rng)
     }

@@ -5,7 +5,7 @@ use crate::measure::{delay_for_gain, delay_slope, visit_gain};
 use std::marker::PhantomData;
 
 /// Demand of pages, addressed by position.
-pub(super) trait Demand: Sync {
+pub(crate) trait Demand: Sync {
     /// Visits per unit of time that the page takes when a visit costs `price > 0`, and the
     /// derivative by the logarithm of the price (never positive).
     fn visits(&self, position: usize, price: f64) -> (f64, f64);

@@ -17,7 +17,7 @@ const BLOCK: usize = 1 << 14;
 const SAMPLE: usize = 1 << 15;
 
 /// The outcome: a frequency for each position and the prices that led to it.
-pub(super) struct Filling {
+pub(crate) struct Filling {
     pub frequency: Vec<f64>,
     /// Zero when the budget is more than the servers can take.
     pub price: f64,
@@ -32,7 +32,7 @@ struct Server {
 
 /// Fills `budget` into `demand`, whose positions are grouped by server: server `s` holds
 /// `offsets[s]..offsets[s + 1]` and takes at most `caps[s]`.
-pub(super) fn fill<D: Demand>(demand: &D, offsets: &[usize], caps: &[f64], budget: f64) -> Filling {
+pub(crate) fn fill<D: Demand>(demand: &D, offsets: &[usize], caps: &[f64], budget: f64) -> Filling {
     let servers: Vec<Server> = offsets
         .windows(2)
         .zip(caps)

@@ -29,6 +29,13 @@ impl Grouping {
         Self { offsets, order }
     }
 
+    /// The page at a position.
+    pub fn page(&self, position: usize) -> usize {
+        self.order
+            .as_ref()
+            .map_or(position, |order| order[position] as usize)
+    }
+
     /// The values of pages, by position; `None` when they already are.
     pub fn gather(&self, values: &[f64]) -> Option<Vec<f64>> {
         let order = self.order.as_ref()?;

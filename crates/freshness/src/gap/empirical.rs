@@ -4,7 +4,8 @@ use super::law::Law;
 use super::{GapError, checked, times};
 use rand::{Rng, RngExt};
 
-/// Gaps per prefix sum kept: nine bytes a gap in all, and at most fifteen more additions a query.
+/// Gaps per prefix sum kept: nine and a half bytes a gap in all. A query searches the blocks, which
+/// are few enough to stay in the cache, and then one block.
 const BLOCK: usize = 16;
 
 /// The distribution that puts the same weight on every gap seen.
@@ -12,8 +13,16 @@ const BLOCK: usize = 16;
 pub struct Empirical {
     /// Ascending.
     gaps: Box<[f64]>,
-    /// The sums over all gaps before each block, and over all gaps at the end.
-    before: Box<[Sums]>,
+    blocks: Box<[Block]>,
+    total: Sums,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Block {
+    /// The shortest gap of the block.
+    first: f64,
+    /// The sums over all gaps before the block.
+    before: Sums,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -34,18 +43,21 @@ impl Empirical {
     /// the cost.
     pub fn new(gaps: Vec<f64>) -> Result<Self, GapError> {
         let gaps = sort(checked(gaps)?);
-        let mut before = Vec::with_capacity(gaps.len() / BLOCK + 2);
-        let mut sums = Sums::default();
+        let mut blocks = Vec::with_capacity(gaps.len().div_ceil(BLOCK));
+        let mut total = Sums::default();
         for block in gaps.chunks(BLOCK) {
-            before.push(sums);
+            blocks.push(Block {
+                first: block[0],
+                before: total,
+            });
             for &gap in block {
-                sums.add(gap);
+                total.add(gap);
             }
         }
-        before.push(sums);
         Ok(Self {
             gaps: gaps.into(),
-            before: before.into(),
+            blocks: blocks.into(),
+            total,
         })
     }
 
@@ -59,24 +71,25 @@ impl Empirical {
         &self.gaps
     }
 
-    fn total(&self) -> Sums {
-        self.before[self.before.len() - 1]
-    }
-
     /// How many gaps are at most `x`, and their sums.
     fn upto(&self, x: f64) -> (usize, Sums) {
-        let count = self.gaps.partition_point(|&gap| gap <= x);
-        (count, self.first(count))
+        let begun = self.blocks.partition_point(|block| block.first <= x);
+        let Some(last) = begun.checked_sub(1) else {
+            return (0, Sums::default());
+        };
+        let mut sums = self.blocks[last].before;
+        let mut count = last * BLOCK;
+        for &gap in self.block(last).iter().take_while(|&&gap| gap <= x) {
+            sums.add(gap);
+            count += 1;
+        }
+        (count, sums)
     }
 
-    /// The sums over the `count` shortest gaps.
-    fn first(&self, count: usize) -> Sums {
-        let block = count / BLOCK;
-        let mut sums = self.before[block];
-        for &gap in &self.gaps[block * BLOCK..count] {
-            sums.add(gap);
-        }
-        sums
+    /// The gaps of a block.
+    fn block(&self, block: usize) -> &[f64] {
+        let end = self.gaps.len().min((block + 1) * BLOCK);
+        &self.gaps[block * BLOCK..end]
     }
 }
 
@@ -90,11 +103,11 @@ fn sort(gaps: Vec<f64>) -> Vec<f64> {
 
 impl Law for Empirical {
     fn mean(&self) -> f64 {
-        self.total().gaps / self.gaps.len() as f64
+        self.total.gaps / self.gaps.len() as f64
     }
 
     fn second_moment(&self) -> f64 {
-        self.total().squares / self.gaps.len() as f64
+        self.total.squares / self.gaps.len() as f64
     }
 
     fn coefficient_of_variation(&self) -> f64 {
@@ -104,7 +117,7 @@ impl Law for Empirical {
     }
 
     fn ln_survival(&self, x: f64) -> f64 {
-        let count = self.gaps.partition_point(|&gap| gap <= x);
+        let (count, _) = self.upto(x);
         (1.0 - count as f64 / self.gaps.len() as f64).ln()
     }
 
@@ -131,7 +144,7 @@ impl Law for Empirical {
     fn excess(&self, x: f64) -> f64 {
         let (count, sums) = self.upto(x);
         let longer = (self.gaps.len() - count) as f64;
-        let excess = self.total().gaps - sums.gaps - longer * x;
+        let excess = self.total.gaps - sums.gaps - longer * x;
         excess.max(0.0) / self.gaps.len() as f64
     }
 
@@ -141,14 +154,15 @@ impl Law for Empirical {
 
     fn sample_residual(&self, rng: &mut dyn Rng) -> f64 {
         // a gap met at an arbitrary instant is drawn in proportion to its length
-        let target = rng.random::<f64>() * self.total().gaps;
-        let block = self.before.partition_point(|sums| sums.gaps <= target) - 1;
-        let mut sum = self.before[block].gaps;
-        let met = self.gaps[block * BLOCK..].iter().find(|&&gap| {
+        let target = rng.random::<f64>() * self.total.gaps;
+        let block = self.blocks.partition_point(|b| b.before.gaps <= target) - 1;
+        let mut sum = self.blocks[block].before.gaps;
+        let met = self.block(block).iter().find(|&&gap| {
             sum += gap;
             sum > target
         });
-        met.unwrap_or(&self.gaps[self.gaps.len() - 1]) * rng.random::<f64>()
+        // rounding may leave the target a little beyond the block's last gap
+        met.unwrap_or(&self.block(block)[self.block(block).len() - 1]) * rng.random::<f64>()
     }
 
     fn residual_fresh_time(&self, age: f64, x: f64) -> f64 {
@@ -172,20 +186,23 @@ impl Law for Empirical {
     fn interval_for_square(&self, square: f64) -> Option<f64> {
         let n = self.gaps.len();
         let target = square * n as f64;
-        if target >= self.total().squares {
+        if target >= self.total.squares {
             return None;
         }
         // Σ min(gap, x)² at x = the gap of rank i
-        let reached = |i: usize, squares: f64| squares + (n - i) as f64 * self.gaps[i].powi(2);
-        let blocks = n.div_ceil(BLOCK);
-        let block = partition_point(blocks, |b| {
-            reached(b * BLOCK, self.before[b].squares) <= target
-        })
-        .saturating_sub(1);
-        let mut squares = self.before[block].squares;
+        let reached = |i: usize, gap: f64, squares: f64| squares + (n - i) as f64 * (gap * gap);
+        let begun = partition_point(self.blocks.len(), |b| {
+            let Block { first, before } = self.blocks[b];
+            reached(b * BLOCK, first, before.squares) <= target
+        });
+        let block = begun.saturating_sub(1);
+        let mut squares = self.blocks[block].before.squares;
         let mut i = block * BLOCK;
-        while i < n - 1 && reached(i, squares) <= target {
-            squares += self.gaps[i].powi(2);
+        for &gap in self.block(block) {
+            if i == n - 1 || reached(i, gap, squares) > target {
+                break;
+            }
+            squares += gap * gap;
             i += 1;
         }
         Some(((target - squares) / (n - i) as f64).sqrt())

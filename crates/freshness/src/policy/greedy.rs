@@ -1,0 +1,289 @@
+//! GREEDY: each slot of a server takes the page whose copy is most likely to be stale now and to
+//! stay fresh for long after the visit.
+
+use super::beliefs::Beliefs;
+use super::queue::Agenda;
+use super::{Change, Knowledge, Next, Outcome, Policy, Setup};
+use crate::allocate::{self, Allocation, Pages, Problem};
+use crate::gap::Gap;
+use crate::{PageId, ServerId};
+
+/// What GREEDY knows of a page, best promise first in its server's list.
+struct Candidate {
+    page: PageId,
+    /// The weighted expected time from an arbitrary instant to the next change: what a visit gains
+    /// if the copy is stale, and so at most.
+    promise: f64,
+    rate: f64,
+    last: f64,
+    /// The last change known at the last visit.
+    changed: f64,
+    gap: Option<Gap>,
+}
+
+struct Server {
+    candidates: Vec<Candidate>,
+    slot: f64,
+    rate: f64,
+    delay: f64,
+    free: f64,
+}
+
+pub(super) struct Greedy {
+    servers: Vec<Server>,
+    agenda: Agenda,
+    beliefs: Beliefs,
+    server: Vec<u32>,
+    budget: f64,
+    start: f64,
+    visits_to_plan: usize,
+    stale_plan: bool,
+}
+
+impl Candidate {
+    /// `E[next change − now | changed since last visit]·Pr[changed since last visit]`. The first
+    /// factor is taken as the mean time to the next change from an arbitrary instant: after the
+    /// unknown change the process has forgotten most of its past.
+    fn index(&self, now: f64) -> f64 {
+        let changed = match &self.gap {
+            None => -(-self.rate * (now - self.last)).exp_m1(),
+            Some(gap) => {
+                let age = self.last - self.changed;
+                1.0 - gap.residual_survival(age, now - self.last)
+            }
+        };
+        self.promise * changed
+    }
+}
+
+impl Greedy {
+    pub fn new(setup: &Setup) -> Self {
+        let beliefs = Beliefs::new(setup);
+        let gaps = match setup.knowledge {
+            Knowledge::Known {
+                gaps: Some(gaps), ..
+            } => Some(gaps),
+            _ => None,
+        };
+        let mut greedy = Self {
+            servers: setup
+                .delay
+                .iter()
+                .map(|&delay| Server::new(delay))
+                .collect(),
+            agenda: Agenda::new(vec![f64::INFINITY; setup.delay.len()]),
+            beliefs,
+            server: setup.server.to_vec(),
+            budget: setup.budget,
+            start: setup.start,
+            visits_to_plan: 0,
+            stale_plan: true,
+        };
+        for (page, &s) in setup.server.iter().enumerate() {
+            let gap = gaps.and_then(|gaps| Gap::histogram(&gaps[page]).ok());
+            greedy.servers[s as usize].candidates.push(Candidate {
+                page: PageId(page as u32),
+                promise: 0.0,
+                rate: 0.0,
+                last: f64::NEG_INFINITY,
+                changed: f64::NEG_INFINITY,
+                gap,
+            });
+        }
+        greedy
+    }
+
+    /// Divides the budget among servers as the optimal allocation would, and brings the pages'
+    /// promises up to date.
+    fn plan(&mut self, now: f64) {
+        self.stale_plan = false;
+        self.visits_to_plan = self.server.len();
+        let (rate, weight) = self.beliefs.arrays();
+        let cap = |server: &Server| {
+            if server.delay > 0.0 {
+                1.0 / server.delay
+            } else {
+                f64::INFINITY
+            }
+        };
+        let caps: Vec<f64> = self.servers.iter().map(cap).collect();
+        let problem = Problem {
+            pages: Pages {
+                rate: &rate,
+                weight: Some(&weight),
+            },
+            server: &self.server,
+            caps: &caps,
+            budget: self.budget.min(caps.iter().sum()),
+        };
+        let plan = allocate::allocate(&problem, Allocation::OptPolite)
+            .expect("beliefs are finite and the budget is within the caps");
+        for server in &mut self.servers {
+            server.rate = 0.0;
+        }
+        for (&s, f) in self.server.iter().zip(&plan.frequency) {
+            self.servers[s as usize].rate += f;
+        }
+        for (s, server) in self.servers.iter_mut().enumerate() {
+            for candidate in &mut server.candidates {
+                let (rate, weight) = (
+                    self.beliefs.rate(candidate.page),
+                    self.beliefs.weight(candidate.page),
+                );
+                candidate.rate = rate;
+                let stays = candidate
+                    .gap
+                    .as_ref()
+                    .map_or(1.0 / rate, Gap::gain_supremum);
+                candidate.promise = if rate > 0.0 { weight * stays } else { 0.0 };
+            }
+            server
+                .candidates
+                .sort_by(|a, b| b.promise.total_cmp(&a.promise));
+            server.slot = if server.rate == 0.0 {
+                f64::INFINITY
+            } else if server.slot.is_finite() {
+                server.slot.min(now.max(self.start) + 1.0 / server.rate)
+            } else {
+                now
+            };
+            self.agenda
+                .set(ServerId(s as u32), server.slot.max(server.free));
+        }
+    }
+}
+
+impl Server {
+    fn new(delay: f64) -> Self {
+        Self {
+            candidates: Vec::new(),
+            slot: f64::INFINITY,
+            rate: 0.0,
+            delay,
+            free: f64::NEG_INFINITY,
+        }
+    }
+
+    /// The best page at `now`. No page gains more than its promise, so the list, best promise
+    /// first, is left as soon as nothing better can come.
+    fn choose(&self, now: f64) -> Option<usize> {
+        let mut best = (0.0, None);
+        for (k, candidate) in self.candidates.iter().enumerate() {
+            if candidate.promise <= best.0 {
+                break;
+            }
+            // Poisson: no more than the time since the last visit, which saves the exponential
+            if candidate.gap.is_none()
+                && candidate.promise * candidate.rate * (now - candidate.last) <= best.0
+            {
+                continue;
+            }
+            let index = candidate.index(now);
+            if index > best.0 {
+                best = (index, Some(k));
+            }
+        }
+        best.1
+    }
+}
+
+impl Policy for Greedy {
+    fn next(&mut self, now: f64) -> Next {
+        if self.stale_plan || (self.beliefs.learns() && self.visits_to_plan == 0) {
+            self.plan(now);
+        }
+        let Some((id, at)) = self.agenda.first() else {
+            return Next::Idle;
+        };
+        if at > now {
+            return Next::Wait(at);
+        }
+        let server = &mut self.servers[id.index()];
+        server.slot += 1.0 / server.rate;
+        let Some(k) = server.choose(now) else {
+            let key = server.slot.max(server.free);
+            self.agenda.set(id, key);
+            return Next::Wait(
+                key.min(self.agenda.first().map_or(key, |(_, at)| at))
+                    .max(now),
+            );
+        };
+        server.free = now + server.delay;
+        server.candidates[k].last = now;
+        let page = server.candidates[k].page;
+        let key = server.slot.max(server.free);
+        self.agenda.set(id, key);
+        self.visits_to_plan = self.visits_to_plan.saturating_sub(1);
+        Next::Visit(page)
+    }
+
+    fn observe(&mut self, page: PageId, at: f64, outcome: Outcome<'_>) {
+        let server = ServerId(self.server[page.index()]);
+        if self.beliefs.weight(page) == 0.0 {
+            return;
+        }
+        let changed = match outcome {
+            Outcome::LastModified(modified) => modified,
+            Outcome::History(changes) if !changes.is_empty() => changes[changes.len() - 1],
+            Outcome::Changed => at,
+            _ => f64::NAN,
+        };
+        if !changed.is_nan()
+            && self.servers[server.index()]
+                .candidates
+                .iter()
+                .any(|c| c.gap.is_some())
+        {
+            let candidates = &mut self.servers[server.index()].candidates;
+            if let Some(candidate) = candidates.iter_mut().find(|c| c.page == page) {
+                candidate.changed = changed;
+            }
+        }
+        self.beliefs.observe(page, server, at, outcome);
+    }
+
+    fn change(&mut self, _: f64, change: Change) {
+        match change {
+            Change::AddPage {
+                page,
+                server,
+                weight,
+                rate,
+            } => {
+                if page.index() == self.server.len() {
+                    self.server.push(server.0);
+                } else {
+                    self.server[page.index()] = server.0;
+                }
+                self.beliefs.add(page, server, weight, rate);
+                self.servers[server.index()].candidates.push(Candidate {
+                    page,
+                    promise: 0.0,
+                    rate: 0.0,
+                    last: f64::NEG_INFINITY,
+                    changed: f64::NEG_INFINITY,
+                    gap: None,
+                });
+            }
+            Change::RemovePage(page) => {
+                let server = ServerId(self.server[page.index()]);
+                self.beliefs.remove(page, server);
+                self.servers[server.index()]
+                    .candidates
+                    .retain(|c| c.page != page);
+            }
+            Change::Budget(budget) => self.budget = budget,
+            Change::Delay { server, delay } => {
+                if server.index() == self.servers.len() {
+                    self.servers.push(Server::new(delay));
+                    self.agenda.set(server, f64::INFINITY);
+                    self.beliefs.add_server();
+                } else {
+                    self.servers[server.index()].delay = delay;
+                }
+            }
+            Change::Signal(_) => return,
+        }
+        self.stale_plan = true;
+    }
+}

@@ -1,0 +1,102 @@
+//! Noisy change signals: sitemaps, feeds and pings, and how far each server's are to be trusted.
+
+use super::Outcome;
+use crate::{PageId, ServerId};
+
+/// Of a server that has not shown anything yet, half of the changes are taken to be signalled,
+/// and as many signals to be false: worth a little, soon outweighed by what is seen.
+const DOUBT: f32 = 1.0;
+
+/// What a server's signals were worth.
+#[derive(Clone, Copy, Debug)]
+struct Trust {
+    changes: f32,
+    signalled_changes: f32,
+    /// Signals between two visits that found no change, and the time between those visits.
+    false_signals: f32,
+    quiet_time: f32,
+}
+
+/// One byte a page: signals since its last visit.
+#[derive(Clone, Debug)]
+pub(super) struct Signals {
+    pending: Vec<u8>,
+    servers: Vec<Trust>,
+}
+
+const UNKNOWN: Trust = Trust {
+    changes: 2.0 * DOUBT,
+    signalled_changes: DOUBT,
+    false_signals: 0.0,
+    quiet_time: 0.0,
+};
+
+impl Signals {
+    pub fn new(pages: usize, servers: usize) -> Self {
+        Self {
+            pending: vec![0; pages],
+            servers: vec![UNKNOWN; servers],
+        }
+    }
+
+    pub fn signal(&mut self, page: PageId) {
+        let pending = &mut self.pending[page.index()];
+        *pending = pending.saturating_add(1);
+    }
+
+    /// The time by which one signal lengthens the effective time since the last visit:
+    /// `β = −ln(η/γ)/α`, `α = (1 − κ)λ`, `γ = κλ + η`, with recall `κ` and false-signal rate `η`.
+    pub fn worth(&self, server: ServerId, rate: f64) -> f64 {
+        let trust = &self.servers[server.index()];
+        if rate == 0.0 {
+            return 0.0;
+        }
+        let recall = f64::from(trust.signalled_changes / trust.changes).min(0.99);
+        // before any quiet time was seen, as many false signals as true ones
+        let seen = f64::from(trust.quiet_time) * rate;
+        let false_rate =
+            rate * (f64::from(trust.false_signals) + f64::from(DOUBT)) / (seen + f64::from(DOUBT));
+        let unsignalled = (1.0 - recall) * rate;
+        let all = recall * rate + false_rate;
+        -(false_rate / all).ln() / unsignalled
+    }
+
+    /// Compares the signals since the last visit with what the visit found.
+    pub fn visited(
+        &mut self,
+        page: PageId,
+        server: ServerId,
+        last: Option<f64>,
+        at: f64,
+        outcome: Outcome<'_>,
+    ) {
+        let Some(last) = last else { return };
+        let pending = std::mem::take(&mut self.pending[page.index()]);
+        let changed = match outcome {
+            Outcome::Failed => return,
+            Outcome::Unchanged => false,
+            Outcome::Changed => true,
+            Outcome::LastModified(modified) => modified > last,
+            Outcome::History(changes) => !changes.is_empty(),
+        };
+        let trust = &mut self.servers[server.index()];
+        if changed {
+            trust.changes += 1.0;
+            trust.signalled_changes += f32::from(pending.min(1));
+        } else {
+            trust.false_signals += f32::from(pending);
+            trust.quiet_time += (at - last) as f32;
+        }
+    }
+
+    pub fn add(&mut self, page: PageId) {
+        if page.index() == self.pending.len() {
+            self.pending.push(0);
+        }
+        self.pending[page.index()] = 0;
+    }
+
+    pub fn add_server(&mut self) {
+        self.servers.push(UNKNOWN);
+    }
+}

@@ -1,0 +1,195 @@
+use super::*;
+use crate::allocate::{self, Pages, Problem};
+use crate::measure::score_poisson;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// A repository with servers of very different sizes, weights, and some pages that never change.
+struct Repository {
+    rate: Vec<f64>,
+    weight: Vec<f64>,
+    server: Vec<u32>,
+    delay: Vec<f64>,
+    budget: f64,
+}
+
+impl Repository {
+    fn random(seed: u64, sizes: &[usize], weighted: bool, budget_share: f64) -> Self {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut repository = Self {
+            rate: Vec::new(),
+            weight: Vec::new(),
+            server: Vec::new(),
+            delay: Vec::new(),
+            budget: 0.0,
+        };
+        for (s, &size) in sizes.iter().enumerate() {
+            for _ in 0..size {
+                let still = rng.random::<f64>() < 0.1;
+                repository.rate.push(if still {
+                    0.0
+                } else {
+                    10f64.powf(rng.random_range(-2.0..1.0))
+                });
+                repository.weight.push(if weighted {
+                    10f64.powf(rng.random_range(-1.0..1.0))
+                } else {
+                    1.0
+                });
+                repository.server.push(s as u32);
+            }
+            // large servers can be asked a few times a day for each page, tiny ones likewise
+            repository
+                .delay
+                .push(1.0 / (rng.random_range(0.2..3.0) * size as f64));
+        }
+        repository.budget = budget_share * repository.delay.iter().map(|d| 1.0 / d).sum::<f64>();
+        repository
+    }
+
+    fn setup(&self, seed: u64) -> Setup<'_> {
+        Setup {
+            server: &self.server,
+            weight: Some(&self.weight),
+            delay: &self.delay,
+            budget: self.budget,
+            start: 0.0,
+            seed,
+            knowledge: Knowledge::Known {
+                rate: &self.rate,
+                gaps: None,
+            },
+        }
+    }
+
+    fn bounds(&self) -> (f64, f64) {
+        let caps: Vec<f64> = self.delay.iter().map(|d| 1.0 / d).collect();
+        allocate::bounds(&Problem {
+            pages: Pages {
+                rate: &self.rate,
+                weight: Some(&self.weight),
+            },
+            server: &self.server,
+            caps: &caps,
+            budget: self.budget,
+        })
+        .unwrap()
+    }
+
+    /// Weighted freshness of `visits` over the later part of `[0, until)`, in exact expectation.
+    fn freshness(&self, visits: &[Vec<f64>], from: f64, until: f64) -> f64 {
+        let (mut fresh, mut total) = (0.0, 0.0);
+        for (page, visits) in visits.iter().enumerate() {
+            let weight = self.weight[page];
+            total += weight;
+            if self.rate[page] == 0.0 {
+                fresh += weight;
+                continue;
+            }
+            // begin at the last visit before `from`, so that no edge is favoured
+            let first = visits.partition_point(|&t| t < from);
+            let Some(begin) = first.checked_sub(1).map(|k| visits[k]) else {
+                continue;
+            };
+            let score = score_poisson(self.rate[page], &visits[first..], begin, until, true);
+            fresh += weight * score.fresh / (until - begin);
+        }
+        fresh / total
+    }
+}
+
+/// Runs a policy and returns the visits of each page; checks politeness on the way.
+fn drive(
+    policy: &mut dyn Policy,
+    repository: &Repository,
+    until: f64,
+    polite: bool,
+) -> Vec<Vec<f64>> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(99);
+    let mut visits: Vec<Vec<f64>> = vec![Vec::new(); repository.rate.len()];
+    let mut asked = vec![f64::NEG_INFINITY; repository.delay.len()];
+    let mut now = 0.0;
+    loop {
+        match policy.next(now) {
+            Next::Idle => break,
+            Next::Wait(at) => {
+                assert!(at > now, "waiting for {at} at {now}");
+                now = at;
+            }
+            Next::Visit(page) => {
+                let s = repository.server[page.index()] as usize;
+                let gap = now - asked[s];
+                let least = repository.delay[s] * (1.0 - 1e-9);
+                assert!(!polite || gap >= least, "server {s} asked after {gap}");
+                asked[s] = now;
+                let rate = repository.rate[page.index()];
+                let outcome = match visits[page.index()].last() {
+                    Some(&last) if rng.random::<f64>() < (-rate * (now - last)).exp() => {
+                        Outcome::Unchanged
+                    }
+                    _ => Outcome::Changed,
+                };
+                visits[page.index()].push(now);
+                policy.observe(page, now, outcome);
+            }
+        }
+        if now >= until {
+            break;
+        }
+    }
+    visits
+}
+
+fn count(visits: &[Vec<f64>]) -> f64 {
+    visits.iter().map(Vec::len).sum::<usize>() as f64
+}
+
+const REPOSITORIES: [(u64, &[usize], bool, f64); 5] = [
+    (1, &[300], false, 0.5),
+    (2, &[400, 100, 10, 1, 1], true, 0.3),
+    (3, &[50; 20], false, 0.9),
+    (4, &[1; 100], true, 0.5),
+    (5, &[1000, 2], true, 0.05),
+];
+
+#[test]
+fn policies_keep_what_they_promise_of_the_bound() {
+    for (seed, sizes, weighted, share) in REPOSITORIES {
+        let repository = Repository::random(seed, sizes, weighted, share);
+        let (_, bound) = repository.bounds();
+        // slow pages take long to show their mean
+        let until = 400.0;
+        let reached = |name: &str, polite: bool| {
+            let mut policy = build(name, &repository.setup(seed)).unwrap();
+            let visits = drive(policy.as_mut(), &repository, until, polite);
+            let spent = count(&visits) / (repository.budget * until);
+            assert!(
+                (0.95..1.01).contains(&spent),
+                "{name} on {seed} spent {spent}"
+            );
+            repository.freshness(&visits, until / 4.0, until) / bound
+        };
+        let per_page = reached("per-page-opt-polite", false);
+        let delayed = reached("delayed-opt-polite", true);
+        let merge = reached("merge-opt-polite", true);
+        let random = reached("random-opt-polite", true);
+        let index = reached("index", true);
+        println!(
+            "{seed}: per-page {per_page:.4} delayed {delayed:.4} merge {merge:.4} random {random:.4} index {index:.4}"
+        );
+        assert!(
+            (per_page - 1.0).abs() < 0.005,
+            "per-page on {seed}: {per_page}"
+        );
+        assert!(
+            delayed > 0.97 && delayed < 1.005,
+            "delayed on {seed}: {delayed}"
+        );
+        assert!(merge > 0.927 && merge < 1.005, "merge on {seed}: {merge}");
+        assert!(
+            random > 0.77 && random < 1.005,
+            "random on {seed}: {random}"
+        );
+        assert!(index > 0.97 && index < 1.005, "index on {seed}: {index}");
+    }
+}
