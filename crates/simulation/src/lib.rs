@@ -5,5 +5,6 @@ pub mod knowledge;
 pub mod run;
 pub mod scenario;
 pub mod statistics;
+pub mod sweep;
 pub mod trace;
 pub mod world;
