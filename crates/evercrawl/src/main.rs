@@ -1,2 +1,54 @@
 //! The `evercrawl` command: arguments, subcommands, exit codes.
-fn main() {}
+//!
+//! Exit code 0 is success, 1 a failure (a full disk, a file that cannot be written), 2 bad input
+//! (arguments or files that ask for what cannot be).
+
+mod bad_input;
+mod fingerprint;
+mod new_file;
+mod plan;
+mod table;
+mod terminal;
+mod units;
+
+use bad_input::BadInput;
+use clap::{Parser, Subcommand};
+use std::io::{self, ErrorKind};
+use std::process::ExitCode;
+
+/// A web crawler that keeps a repository fresh.
+#[derive(Parser)]
+#[command(version, max_term_width = 100, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Plan(plan::Arguments),
+}
+
+fn main() -> ExitCode {
+    // clap itself ends with 2 on arguments it cannot read
+    let outcome = match Arguments::parse().command {
+        Command::Plan(arguments) => plan::run(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        // whoever read our output has seen enough
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            terminal::complain("error", &format!("{error:#}"));
+            ExitCode::from(if error.is::<BadInput>() { 2 } else { 1 })
+        }
+    }
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+    })
+}

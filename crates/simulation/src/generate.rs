@@ -34,13 +34,14 @@ impl Default for Parameters {
         Self {
             pages: 14_500_000,
             servers: 20_000,
-            // largest server of 20,000: a few per cent of all pages, as on national webs
-            size_exponent: 1.1,
-            // from once in three years to hourly
+            // With both laws the impolite bound exceeds the polite one by 4, 12 and 19 points at
+            // 1, 10 and 90 % of the most that 15 s of politeness allow; published: a gap that
+            // grows to almost 20.
+            size_exponent: 1.0,
             rates: PowerLaw {
-                exponent: 0.6,
-                least: 1e-3,
-                most: 24.0,
+                exponent: 0.3,
+                least: 0.01,
+                most: 100.0,
             },
             never_changing: 0.3,
             weights: None,
@@ -197,7 +198,7 @@ mod tests {
             most,
         } = parameters.rates;
         let bound = (least / most).powf(exponent);
-        for x in [0.01, 0.1, 1.0] {
+        for x in [0.1, 1.0, 10.0] {
             let expected = 0.7 * ((least / x).powf(exponent) - bound) / (1.0 - bound);
             assert!((share(x) - expected).abs() < 0.005, "above {x}");
         }

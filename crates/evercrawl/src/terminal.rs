@@ -1,0 +1,88 @@
+//! What people see: messages and progress on stderr, results on stdout. Colours and progress only
+//! where a terminal shows them.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{self, IsTerminal, Write};
+
+/// Prints `error: …` or `warning: …` on stderr.
+pub fn complain(kind: &str, message: &str) {
+    let stderr = io::stderr();
+    let coloured = stderr.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let (on, off) = match (coloured, kind) {
+        (false, _) => ("", ""),
+        (true, "error") => ("\x1b[1;31m", "\x1b[0m"),
+        (true, _) => ("\x1b[1;33m", "\x1b[0m"),
+    };
+    // nobody is left to hear that stderr is closed
+    let _ = writeln!(stderr.lock(), "{on}{kind}:{off} {message}");
+}
+
+/// Prints a result on stdout.
+pub fn print(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
+}
+
+/// A bar on stderr, hidden when that is no terminal; takes itself away when done.
+pub fn progress(what: &'static str, length: u64, bytes: bool) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr_with_hz(10));
+    let template = if bytes {
+        "{msg:24} {wide_bar} {bytes}/{total_bytes} {eta:>4}"
+    } else {
+        "{msg:24} {wide_bar} {pos}/{len} {eta:>4}"
+    };
+    let style = ProgressStyle::with_template(template).expect("the template is a constant");
+    bar.set_style(style);
+    bar.set_message(what);
+    bar
+}
+
+/// Thousands apart, as people read them: 14 500 000.
+pub fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (k, digit) in digits.chars().enumerate() {
+        if k > 0 && (digits.len() - k).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number with about six digits, no more than a reader needs.
+pub fn short(number: f64) -> String {
+    let magnitude = number.abs();
+    if number == 0.0 {
+        "0".to_owned()
+    } else if (1e-4..1e15).contains(&magnitude) {
+        if magnitude >= 1e6 {
+            return grouped(number.round() as usize);
+        }
+        let decimals = (5 - magnitude.log10().floor() as i32).max(0) as usize;
+        let text = format!("{number:.decimals$}");
+        match text.contains('.') {
+            true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+            false => text,
+        }
+    } else {
+        format!("{number:.4e}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(grouped(14_500_000), "14,500,000");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(short(2000.0), "2000");
+        assert_eq!(short(0.612_345_678), "0.612346");
+        assert_eq!(short(11_520_000.4), "11,520,000");
+        assert_eq!(short(1e-9), "1.0000e-9");
+        assert_eq!(short(0.0), "0");
+    }
+}
