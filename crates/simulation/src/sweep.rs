@@ -26,7 +26,7 @@ use std::{
 /// that run in parallel; smaller ones several policies at a time. Never depends on the threads.
 pub const LARGE: usize = 1 << 20;
 /// Pages of a lane, about: what fits the caches.
-const LANE_PAGES: usize = 1 << 16;
+const LANE_PAGES: usize = 1 << 12;
 
 /// What to run.
 #[derive(Clone, Debug)]

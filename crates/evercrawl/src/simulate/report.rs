@@ -126,18 +126,12 @@ fn against_budget(summary: &Summary, budgets: &[f64]) -> Chart {
     };
     let all = |_: &Row| true;
     let mut lines = vec![
-        line(
-            "bound without politeness".to_owned(),
-            Stroke::Dotted,
-            &all,
-            &|row| row.bound_unpolite,
-        ),
-        line(
-            "bound with politeness".to_owned(),
-            Stroke::Dashed,
-            &all,
-            &|row| row.bound_polite,
-        ),
+        line("impolite bound".to_owned(), Stroke::Dotted, &all, &|row| {
+            row.bound_unpolite
+        }),
+        line("polite bound".to_owned(), Stroke::Dashed, &all, &|row| {
+            row.bound_polite
+        }),
     ];
     for name in names {
         let own = |row: &Row| row.policy == name;
