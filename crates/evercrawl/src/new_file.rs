@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, Once};
+use std::sync::{Mutex, Once, PoisonError};
 
 /// What Ctrl-C must take away.
 static PENDING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -115,7 +115,7 @@ fn remove_on_interrupt(temporary: &Path) {
     ON_INTERRUPT.call_once(|| {
         // without a handler a file may be left behind, which is no reason to stop
         let _ = ctrlc::set_handler(|| {
-            let pending = PENDING.lock().unwrap_or_else(|e| e.into_inner());
+            let pending = PENDING.lock().unwrap_or_else(PoisonError::into_inner);
             for temporary in pending.iter() {
                 let _ = fs::remove_file(temporary);
             }
@@ -130,5 +130,5 @@ fn forget(temporary: &Path) {
 }
 
 fn pending(change: impl FnOnce(&mut Vec<PathBuf>)) {
-    change(&mut PENDING.lock().unwrap_or_else(|e| e.into_inner()));
+    change(&mut PENDING.lock().unwrap_or_else(PoisonError::into_inner));
 }

@@ -56,7 +56,11 @@ pub struct Arguments {
     pages: PathBuf,
 
     /// Visits in all: 2000/day, 5/s, 300/h, 10/min, 1e6/week
-    #[arg(long, required_unless_present = "target_freshness")]
+    #[arg(
+        long,
+        required_unless_present = "target_freshness",
+        allow_hyphen_values = true
+    )]
     budget: Option<Budget>,
 
     /// Delays of servers that have one of their own
@@ -64,7 +68,7 @@ pub struct Arguments {
     servers: Option<PathBuf>,
 
     /// Least time between two visits to a server: 15s, 500ms, 2m, 1h [default: no limit]
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
     politeness: Option<Seconds>,
 
     /// How to divide the budget: uniform, proportional, cho, opt-polite, harmonic, age or wolf
@@ -93,7 +97,7 @@ pub struct Arguments {
     curve: Option<PathBuf>,
 
     /// Find the smallest budget that reaches this freshness, above 0 and at most 1
-    #[arg(long, value_name = "FRESHNESS", value_parser = target_freshness)]
+    #[arg(long, value_name = "FRESHNESS", value_parser = target_freshness, allow_hyphen_values = true)]
     target_freshness: Option<f64>,
 
     /// Print the result as JSON; infinite numbers become null

@@ -8,10 +8,11 @@ use csv::{ByteRecord, ErrorKind};
 use flate2::read::MultiGzDecoder;
 use indicatif::ProgressBar;
 use std::fs::{self, File};
-use std::io::{self, Cursor, Read};
+use std::io::{self, BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 /// Large enough that neither system calls nor the progress bar are felt.
 const BUFFER: usize = 1 << 18;
 
@@ -49,25 +50,7 @@ impl Version {
 impl Table {
     /// Opens a table that has at least the columns `required`.
     pub fn open(path: &Path, required: &[&str], progress: &'static str) -> Result<Self> {
-        let unreadable =
-            |error: io::Error| BadInput::file(path, format!("cannot be read: {error}"));
-        let mut file = File::open(path).map_err(unreadable)?;
-        let found = file.metadata().map_err(unreadable)?;
-        if found.is_dir() {
-            return Err(BadInput::file(path, "is a directory; expected a CSV file").into());
-        }
-        let mut start = Vec::with_capacity(2);
-        (&mut file).take(2).read_to_end(&mut start)?;
-        let gzipped = start == GZIP_MAGIC;
-        let bar = terminal::progress(progress, found.len(), true);
-        let bytes = bar.wrap_read(Cursor::new(start).chain(file));
-        let bytes: Box<dyn Read> = if gzipped {
-            Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(
-                BUFFER, bytes,
-            )))
-        } else {
-            Box::new(bytes)
-        };
+        let (bytes, bar) = open(path, progress)?;
         let mut table = Self {
             path: path.to_path_buf(),
             reader: csv::ReaderBuilder::new()
@@ -91,7 +74,7 @@ impl Table {
             let reason = format!("the file is empty; expected a header with {expected}");
             return Err(BadInput::at(&self.path, 1, reason).into());
         }
-        let line = header.position().map_or(1, csv::Position::line);
+        let line = self.line_of(header.position());
         self.header = header.iter().map(|c| c.trim_ascii().to_vec()).collect();
         for (k, column) in self.header.iter().enumerate() {
             let name = String::from_utf8_lossy(column);
@@ -155,14 +138,27 @@ impl Table {
             })
     }
 
-    /// The line on which the row begins.
-    pub fn line(&self) -> u64 {
-        self.record.position().map_or(1, csv::Position::line)
+    /// Where the row begins, to be asked for its line later.
+    pub fn position(&self) -> Option<csv::Position> {
+        self.record.position().cloned()
+    }
+
+    /// The line of a position. Found by counting again, because the CSV reader is a line behind
+    /// after `\r\n` and empty lines; a pipe has only the reader's word.
+    pub fn line_of(&self, position: Option<&csv::Position>) -> u64 {
+        let Some(position) = position else {
+            return 1;
+        };
+        if Version::of(&self.path).is_ok_and(|version| version.is_regular) {
+            count_lines(&self.path, position.byte()).unwrap_or(position.line())
+        } else {
+            position.line()
+        }
     }
 
     /// Something wrong with the row.
     pub fn error(&self, reason: String) -> BadInput {
-        BadInput::at(&self.path, self.line(), reason)
+        BadInput::at(&self.path, self.line_of(self.record.position()), reason)
     }
 
     fn column_name(&self, column: usize) -> String {
@@ -176,7 +172,7 @@ impl Table {
                 expected_len,
                 len,
             } => {
-                let line = pos.map_or(1, |pos| pos.line());
+                let line = self.line_of(pos.as_ref());
                 let hint = if len > expected_len {
                     " (a field with a comma in it needs quotes)"
                 } else {
@@ -193,6 +189,60 @@ impl Table {
                 .unwrap_err(),
             other => BadInput::file(&self.path, format!("is not sound CSV: {other:?}")).into(),
         }
+    }
+}
+
+/// The bytes of a file, unpacked if need be and without the mark some editors put first.
+fn open(path: &Path, progress: &'static str) -> Result<(Box<dyn Read>, ProgressBar)> {
+    let unreadable = |error: io::Error| BadInput::file(path, format!("cannot be read: {error}"));
+    let mut file = File::open(path).map_err(unreadable)?;
+    let found = file.metadata().map_err(unreadable)?;
+    if found.is_dir() {
+        return Err(BadInput::file(path, "is a directory; expected a CSV file").into());
+    }
+    let start = first(&mut file, GZIP_MAGIC.len()).map_err(unreadable)?;
+    let gzipped = start == GZIP_MAGIC;
+    let bar = terminal::progress(progress, found.len(), true);
+    let bytes = bar.wrap_read(Cursor::new(start).chain(file));
+    let mut bytes: Box<dyn Read> = if gzipped {
+        let buffered = io::BufReader::with_capacity(BUFFER, bytes);
+        Box::new(MultiGzDecoder::new(buffered))
+    } else {
+        Box::new(bytes)
+    };
+    let mut start = first(&mut bytes, BYTE_ORDER_MARK.len())
+        .map_err(|error| BadInput::file(path, format!("is not sound gzip: {error}")))?;
+    if start == BYTE_ORDER_MARK {
+        start.clear();
+    }
+    Ok((Box::new(Cursor::new(start).chain(bytes)), bar))
+}
+
+fn first(bytes: &mut impl Read, length: usize) -> io::Result<Vec<u8>> {
+    let mut start = Vec::with_capacity(length);
+    bytes.take(length as u64).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+/// The line of the first byte from `offset` on that does not end a line.
+fn count_lines(path: &Path, offset: u64) -> Result<u64> {
+    let mut bytes = io::BufReader::with_capacity(BUFFER, open(path, "counting lines")?.0);
+    let mut line = 1;
+    let mut passed = 0;
+    loop {
+        let buffer = bytes.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(line);
+        }
+        for &byte in buffer {
+            if passed >= offset && !matches!(byte, b'\r' | b'\n') {
+                return Ok(line);
+            }
+            line += u64::from(byte == b'\n');
+            passed += 1;
+        }
+        let length = buffer.len();
+        bytes.consume(length);
     }
 }
 

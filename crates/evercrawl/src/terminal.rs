@@ -38,7 +38,7 @@ pub fn progress(what: &'static str, length: u64, bytes: bool) -> ProgressBar {
     bar
 }
 
-/// Thousands apart, as people read them: 14 500 000.
+/// Thousands apart, as people read them: 14,500,000.
 pub fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -62,9 +62,10 @@ pub fn short(number: f64) -> String {
         }
         let decimals = (5 - magnitude.log10().floor() as i32).max(0) as usize;
         let text = format!("{number:.decimals$}");
-        match text.contains('.') {
-            true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-            false => text,
+        if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            text
         }
     } else {
         format!("{number:.4e}")

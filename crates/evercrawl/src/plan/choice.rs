@@ -17,6 +17,16 @@ pub enum Choice {
     Wolf,
 }
 
+impl Choice {
+    /// Whether it keeps within the servers' caps.
+    pub fn is_polite(self) -> bool {
+        match self {
+            Self::Rates(allocation) => allocation.is_polite(),
+            Self::Wolf => true,
+        }
+    }
+}
+
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

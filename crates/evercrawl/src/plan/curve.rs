@@ -50,7 +50,7 @@ pub fn draw(
     let opt_polite = Choice::Rates(Allocation::OptPolite);
     let bounds: &[_] = if capacity.is_finite() {
         &[
-            ("impolite bound", vec![cho], Stroke::Dashed),
+            ("unpolite bound", vec![cho], Stroke::Dashed),
             ("polite bound", vec![opt_polite], Stroke::Dotted),
         ]
     } else {
@@ -66,7 +66,12 @@ pub fn draw(
                 _ => format!("{name} = {}", names.join(", ")),
             },
             points: points(reached_by[0])?,
-            stroke: *stroke,
+            // what was chosen stands out
+            stroke: if names.is_empty() {
+                *stroke
+            } else {
+                Stroke::Solid
+            },
         });
     }
     let others = choices
@@ -74,7 +79,11 @@ pub fn draw(
         .filter(|choice| !bounds.iter().any(|(_, by, _)| by.contains(choice)));
     for &choice in others {
         lines.push(Line {
-            name: choice.to_string(),
+            name: if capacity.is_finite() && !choice.is_polite() {
+                format!("{choice} (unpolite)")
+            } else {
+                choice.to_string()
+            },
             points: points(choice)?,
             stroke: Stroke::Solid,
         });

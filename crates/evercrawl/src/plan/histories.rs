@@ -30,14 +30,13 @@ impl Histories {
         while table.next()? {
             let seconds = table.number(timestamp)?;
             let name = table.name(item)?;
-            let index = match histories.items.get(name) {
-                Some(&index) => index,
-                None => {
-                    let index = histories.instants.len() as u32;
-                    histories.items.insert(name.into(), index);
-                    histories.instants.push(Vec::new());
-                    index
-                }
+            let index = if let Some(&index) = histories.items.get(name) {
+                index
+            } else {
+                let index = histories.instants.len() as u32;
+                histories.items.insert(name.into(), index);
+                histories.instants.push(Vec::new());
+                index
             };
             histories.instants[index as usize].push(seconds / DAY);
         }

@@ -2,6 +2,7 @@
 
 use super::target::Answer;
 use crate::terminal::{grouped, short};
+use crate::units::DAY;
 use serde::Serialize;
 
 /// Everything about one plan. Fields of a plan that could not be made are null in JSON.
@@ -39,16 +40,18 @@ pub struct Outcome {
 /// The answer to the inverse question.
 #[derive(Serialize)]
 pub struct Target {
-    target_freshness: f64,
+    #[serde(rename = "target_freshness")]
+    freshness: f64,
     reachable: bool,
     /// The smallest budget that reaches it.
-    target_budget_per_day: Option<f64>,
+    #[serde(rename = "target_budget_per_day")]
+    budget: Option<f64>,
     /// The most that politeness allows, when that is less.
     most_freshness: Option<f64>,
 }
 
 impl Target {
-    pub fn new(target_freshness: f64, answer: Answer) -> Self {
+    pub fn new(freshness: f64, answer: Answer) -> Self {
         let budget = match answer {
             Answer::Budget(budget) => Some(budget),
             Answer::Unreachable { .. } | Answer::OnlyInTheLimit => None,
@@ -58,16 +61,16 @@ impl Target {
             Answer::Budget(_) | Answer::OnlyInTheLimit => None,
         };
         Self {
-            target_freshness,
+            freshness,
             reachable: budget.is_some(),
-            target_budget_per_day: budget,
+            budget,
             most_freshness: most,
         }
     }
 
     fn told(&self, allocation: &str, capacity: Option<f64>) -> String {
-        let target = self.target_freshness;
-        match (self.target_budget_per_day, self.most_freshness, capacity) {
+        let target = self.freshness;
+        match (self.budget, self.most_freshness, capacity) {
             (Some(budget), ..) => format!(
                 "freshness {target} needs a budget of {} visits/day",
                 short(budget)
@@ -95,13 +98,9 @@ impl Report {
 
     /// A table for people.
     pub fn table(&self) -> String {
-        let plural = |count: usize, noun: &str| match count {
-            1 => format!("1 {noun}"),
-            _ => format!("{} {noun}s", grouped(count)),
-        };
         let mut rows = vec![
-            ("pages", plural(self.pages, "page")),
-            ("servers", plural(self.servers, "server")),
+            ("pages", grouped(self.pages)),
+            ("servers", grouped(self.servers)),
             ("allocation", self.allocation.clone()),
         ];
         if let Some(capacity) = self.capacity_per_day {
@@ -113,8 +112,8 @@ impl Report {
         let outcome = &self.outcome;
         let numbers = [
             ("freshness", outcome.freshness),
-            ("bound, impolite", outcome.bound_unpolite),
-            ("bound, polite", outcome.bound_polite),
+            ("unpolite bound", outcome.bound_unpolite),
+            ("polite bound", outcome.bound_polite),
         ];
         rows.extend(
             numbers
@@ -122,13 +121,12 @@ impl Report {
                 .filter_map(|(name, value)| Some((name, short(value?)))),
         );
         if let (Some(age), Some(starved)) = (outcome.mean_age_days, outcome.starved_pages) {
-            let never = format!(
-                "{} {} never visited",
-                plural(starved, "page"),
-                if starved == 1 { "is" } else { "are" }
-            );
+            let never = match starved {
+                1 => "1 page is never visited".to_owned(),
+                _ => format!("{} pages are never visited", grouped(starved)),
+            };
             rows.push(if age.is_finite() {
-                ("mean age", format!("{} days", short(age)))
+                ("mean age", duration(age))
             } else {
                 ("mean age", format!("∞ ({never})"))
             });
@@ -152,10 +150,19 @@ impl Report {
                 target.told(&self.allocation, self.capacity_per_day),
             ));
         }
-        let mut text = String::new();
-        for (name, value) in rows {
-            text += &format!("{name:<17}{value}\n");
-        }
-        text
+        let lines = rows
+            .iter()
+            .map(|(name, value)| format!("{name:<17}{value}\n"));
+        lines.collect()
+    }
+}
+
+/// Days in the unit that reads best.
+fn duration(days: f64) -> String {
+    match days {
+        d if d >= 2.0 => format!("{} days", short(d)),
+        d if d * 24.0 >= 2.0 => format!("{} h", short(d * 24.0)),
+        d if d * 1440.0 >= 2.0 => format!("{} min", short(d * 1440.0)),
+        d => format!("{} s", short(d * DAY)),
     }
 }

@@ -118,6 +118,9 @@ impl Repository {
         if Version::of(path)?.is_regular {
             return Ok(());
         }
+        if path.is_dir() {
+            return Err(BadInput::file(path, "is a directory; expected a CSV file").into());
+        }
         let reason = "is a pipe, but must be read twice to write a plan; save it to a file first";
         Err(BadInput::file(path, reason).into())
     }
@@ -158,7 +161,9 @@ impl Repository {
         if let Some(weight) = &mut self.weight {
             let most = weight.iter().copied().fold(0.0, f64::max);
             if most > 0.0 && !(1e-100..1e100).contains(&most) {
-                weight.iter_mut().for_each(|weight| *weight /= most);
+                for weight in weight {
+                    *weight /= most;
+                }
             }
         }
     }
@@ -258,18 +263,57 @@ fn refuse_duplicates(path: &Path, version: &Version, mut names: Vec<u64>) -> Res
         let Some(page) = table.column(COLUMNS[0]) else {
             unreachable!("the table was opened with this column");
         };
-        let mut lines: HashMap<Box<[u8]>, u64> = HashMap::new();
+        let mut places: HashMap<Box<[u8]>, Option<csv::Position>> = HashMap::new();
         while table.next()? {
             let name = table.field(page);
             if !batch.contains(&fingerprint(name)) {
                 continue;
             }
-            if let Some(line) = lines.insert(name.into(), table.line()) {
-                let name = String::from_utf8_lossy(name);
+            if let Some(place) = places.insert(name.into(), table.position()) {
+                let (name, line) = (String::from_utf8_lossy(name), table.line_of(place.as_ref()));
                 let reason = format!("the page '{name}' stands on line {line} already");
                 return Err(table.error(reason).into());
             }
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_file_that_changes_between_readings_is_noticed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pages.csv");
+        let read = |content: &str| {
+            fs::write(&path, content).unwrap();
+            Repository::read(&path, &Delays::default(), None).unwrap()
+        };
+        let content = "page,server,change_rate\na,s,1\nb,t,1\nc,s,1\n";
+        let repository = read(content);
+        let mut rows = Vec::new();
+        let visited = repository.reread(|table, position, [page, _]| {
+            rows.push((table.field(page).to_vec(), position));
+            Ok(())
+        });
+        visited.unwrap();
+        // grouped by server: a and c of s, then b of t
+        let expected = [("a", 0), ("b", 2), ("c", 1)];
+        assert_eq!(rows, expected.map(|(n, p)| (n.as_bytes().to_vec(), p)));
+
+        // same length, and the clock may be too coarse to tell
+        for changed in [content.replace('b', "x"), format!("{content}d,s,1\n")] {
+            let mut repository = read(content);
+            fs::write(&path, changed).unwrap();
+            repository.version = Version::of(&path).unwrap();
+            let outcome = repository.reread(|_, _, _| Ok(()));
+            assert!(outcome.unwrap_err().to_string().contains("changed while"));
+        }
+        let repository = read(content);
+        fs::write(&path, &content[..content.len() - 6]).unwrap();
+        assert!(repository.reread(|_, _, _| Ok(())).is_err());
+    }
 }

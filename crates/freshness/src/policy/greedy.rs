@@ -279,7 +279,10 @@ impl Policy for Greedy {
                     self.agenda.set(server, f64::INFINITY);
                     self.beliefs.add_server();
                 } else {
-                    self.servers[server.index()].delay = delay;
+                    let server = &mut self.servers[server.index()];
+                    // what was waited for under the old delay still counts
+                    server.free += delay - server.delay;
+                    server.delay = delay;
                 }
             }
             Change::Signal(_) => return,

@@ -13,6 +13,8 @@ use crate::{PageId, ServerId};
 const EXPLORATION: f64 = 0.05;
 /// Learners plan anew when this share of an average round is over.
 const EPOCH_ROUNDS: f64 = 0.5;
+/// The least number of visits in an epoch: fewer teach too little to be worth a plan.
+const EPOCH_VISITS: f64 = 64.0;
 
 /// How frequencies are found.
 pub(super) enum Method {
@@ -155,7 +157,8 @@ impl Policy for Planned {
         }
         if self.beliefs.learns() {
             self.visits_in_epoch += 1;
-            self.due |= self.visits_in_epoch as f64 >= EPOCH_ROUNDS * self.server.len() as f64;
+            let epoch = (EPOCH_ROUNDS * self.server.len() as f64).max(EPOCH_VISITS);
+            self.due |= self.visits_in_epoch as f64 >= epoch;
         }
     }
 

@@ -48,6 +48,24 @@ const INTEGRAL: f64 = 0.5;
 /// Prices that move by more than this share call for new due times for all pages.
 const REQUEUE: f64 = 0.1;
 
+/// A server at its cap is asked whenever it may be, so none of its pages has to starve: those not
+/// worth a visit wait for this many rounds.
+const CAPPED_CEILING: f64 = 50.0;
+/// The share of a round that an idle budget may catch up.
+const CREDIT: f64 = 0.05;
+/// The same for few pages, in visits: due times come in clusters.
+const LEAST_CREDIT: f64 = 8.0;
+
+/// Where a page is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Queued,
+    /// Chosen, its outcome not yet told.
+    UnderWay,
+    /// Not worth a visit at the price of its last one; looked at again once in a while.
+    Starved,
+}
+
 /// Marks in the queue: how long first visits wait says nothing about prices.
 const FIRST: f32 = 1.0;
 const REVISIT: f32 = 0.0;
@@ -85,7 +103,7 @@ pub(super) struct Priced<W> {
     /// The instant up to which the budget is spent.
     spent: f64,
     pages: usize,
-    under_way: Vec<bool>,
+    state: Vec<State>,
     visits_to_refresh: usize,
     /// The prices for which due times were last found for all pages.
     queued_at: Prices,
@@ -107,7 +125,7 @@ impl<W: Worth> Priced<W> {
             server_trim: vec![Trim::default(); delay.len()],
             spent: start,
             pages: server.len(),
-            under_way: vec![false; server.len()],
+            state: vec![State::Starved; server.len()],
             visits_to_refresh: 0,
             queued_at: Prices::default(),
         };
@@ -127,6 +145,10 @@ impl<W: Worth> Priced<W> {
 
     fn find_prices(&mut self) {
         self.prices = self.market.prices(&self.worth, &self.delay, self.budget);
+        for s in 0..self.delay.len() {
+            let server = ServerId(s as u32);
+            self.queues.set_eager(server, self.capped(server));
+        }
     }
 
     fn capped(&self, server: ServerId) -> bool {
@@ -143,6 +165,18 @@ impl<W: Worth> Priced<W> {
         }
     }
 
+    /// How long after a visit the page is worth the next one.
+    fn delay(&self, page: PageId, server: ServerId) -> f64 {
+        let delay = self.worth.delay(page, self.price(server));
+        if self.capped(server) && self.worth.rate(page) > 0.0 {
+            let s = server.index();
+            let round = f64::from(self.pages_on[s]) * self.delay[s];
+            delay.min(CAPPED_CEILING * round)
+        } else {
+            delay
+        }
+    }
+
     /// Finds the due times of all pages anew. Pages never visited come first, at the speed of the
     /// budget, those that stay fresh longest before the others.
     fn requeue(&mut self, now: f64) {
@@ -151,22 +185,24 @@ impl<W: Worth> Priced<W> {
         for (index, &s) in self.server.iter().enumerate() {
             let page = PageId(index as u32);
             let weight = self.worth.weight(page);
-            if weight == 0.0 || self.under_way[index] {
+            if weight == 0.0 || self.state[index] == State::UnderWay {
                 continue;
             }
-            let delay = self.worth.delay(page, self.price(ServerId(s)));
+            let delay = self.delay(page, ServerId(s));
+            if delay.is_infinite() {
+                self.state[index] = State::Starved;
+                continue;
+            }
+            self.state[index] = State::Queued;
             match self.worth.last_visit(page) {
-                Some(last) if delay.is_finite() => {
+                Some(last) => {
                     entries[s as usize].push(Due {
                         at: last + delay,
                         page,
                         period: REVISIT,
                     });
                 }
-                None if delay.is_finite() => {
-                    unvisited.push((self.worth.rate(page) / weight, page, s));
-                }
-                _ => {}
+                None => unvisited.push((self.worth.rate(page) / weight, page, s)),
             }
         }
         unvisited.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -198,8 +234,10 @@ impl<W: Worth> Priced<W> {
                     .any(|(&new, &old)| far(new, old));
             if anew || moved {
                 self.requeue(now);
+                return;
             }
         }
+        self.feed_starved(now);
     }
 
     /// Tells the price's controller how long the page waited for the budget or its server, or
@@ -208,8 +246,10 @@ impl<W: Worth> Priced<W> {
         if self.capped(server) {
             let s = server.index();
             let pages = f64::from(self.pages_on[s]);
-            let waited = self.queues.free(server) - due.at;
-            self.server_trim[s].tell(waited / (pages * self.delay[s]), pages);
+            let free = self.queues.free(server);
+            if free.is_finite() {
+                self.server_trim[s].tell((free - due.at) / (pages * self.delay[s]), pages);
+            }
         } else {
             let pages = self.pages as f64;
             self.trim
@@ -217,10 +257,11 @@ impl<W: Worth> Priced<W> {
         }
     }
 
+    /// Queues the page a share of its delay after `from`, if it is worth a visit at all.
     fn put_back(&mut self, page: PageId, server: ServerId, from: f64, share: f64) {
-        let delay = self.worth.delay(page, self.price(server)) * share;
+        let delay = self.delay(page, server) * share;
         if delay.is_finite() {
-            self.queues.push(
+            self.queue(
                 server,
                 Due {
                     at: from + delay,
@@ -228,6 +269,36 @@ impl<W: Worth> Priced<W> {
                     period: REVISIT,
                 },
             );
+        }
+    }
+
+    fn queue(&mut self, server: ServerId, due: Due) {
+        self.state[due.page.index()] = State::Queued;
+        self.queues.push(server, due);
+    }
+
+    /// Looks whether pages that were not worth a visit have become so.
+    fn feed_starved(&mut self, now: f64) {
+        for index in 0..self.state.len() {
+            let page = PageId(index as u32);
+            if self.state[index] != State::Starved || self.worth.weight(page) == 0.0 {
+                continue;
+            }
+            let server = ServerId(self.server[index]);
+            match self.worth.last_visit(page) {
+                Some(last) => self.put_back(page, server, last, 1.0),
+                None if self.delay(page, server).is_finite() => {
+                    self.queue(
+                        server,
+                        Due {
+                            at: now,
+                            page,
+                            period: FIRST,
+                        },
+                    );
+                }
+                None => {}
+            }
         }
     }
 }
@@ -243,7 +314,10 @@ impl<W: Worth> Policy for Priced<W> {
         if self.budget <= 0.0 {
             return Next::Idle;
         }
-        let at = ready.max(self.spent);
+        // rather than lose budget, the page that is due first is visited before it is due
+        let credit = (CREDIT * self.pages as f64).max(LEAST_CREDIT) / self.budget;
+        let early = (self.spent + credit).max(self.queues.free(server));
+        let at = ready.max(self.spent).min(early);
         if at > now {
             return Next::Wait(at);
         }
@@ -252,18 +326,20 @@ impl<W: Worth> Policy for Priced<W> {
             self.tell_trim(server, due, ready);
         }
         // a short idle time may be caught up, a long one is gone
-        let credit = 0.02 * self.pages as f64 / self.budget;
         self.spent = self.spent.max(now - credit) + 1.0 / self.budget;
         self.queues.visited(server, now, None);
-        self.under_way[due.page.index()] = true;
+        self.state[due.page.index()] = State::UnderWay;
         Next::Visit(due.page)
     }
 
     fn observe(&mut self, page: PageId, at: f64, outcome: Outcome<'_>) {
         let server = ServerId(self.server[page.index()]);
         let weight = self.worth.weight(page);
-        let asked = std::mem::take(&mut self.under_way[page.index()]);
-        if weight == 0.0 || !asked {
+        if self.state[page.index()] != State::UnderWay {
+            return;
+        }
+        self.state[page.index()] = State::Starved;
+        if weight == 0.0 {
             return;
         }
         if outcome == Outcome::Failed {
@@ -291,7 +367,7 @@ impl<W: Worth> Policy for Priced<W> {
             } => {
                 if page.index() == self.server.len() {
                     self.server.push(server.0);
-                    self.under_way.push(false);
+                    self.state.push(State::Starved);
                 } else {
                     self.server[page.index()] = server.0;
                 }
@@ -299,8 +375,8 @@ impl<W: Worth> Policy for Priced<W> {
                 self.market.add(server, self.worth.rate(page), weight);
                 self.pages += 1;
                 self.pages_on[server.index()] += 1;
-                if !self.under_way[page.index()] {
-                    self.queues.push(
+                if self.state[page.index()] != State::UnderWay {
+                    self.queue(
                         server,
                         Due {
                             at: now,

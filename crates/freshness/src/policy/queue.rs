@@ -196,6 +196,8 @@ pub(super) struct DueQueues {
     delay: Vec<f64>,
     /// The instant from which on each server may be asked again.
     free: Vec<f64>,
+    /// Servers that are asked whenever they may be, whether their first page is due or not.
+    eager: Vec<bool>,
     agenda: Agenda,
 }
 
@@ -205,6 +207,7 @@ impl DueQueues {
             pages: vec![DueHeap::default(); delay.len()],
             delay: delay.to_vec(),
             free: vec![f64::NEG_INFINITY; delay.len()],
+            eager: vec![false; delay.len()],
             agenda: Agenda::new(vec![f64::INFINITY; delay.len()]),
         }
     }
@@ -252,6 +255,7 @@ impl DueQueues {
             self.pages.push(DueHeap::default());
             self.delay.push(delay);
             self.free.push(f64::NEG_INFINITY);
+            self.eager.push(false);
         } else {
             // what was waited for under the old delay still counts
             self.free[s] += delay - self.delay[s];
@@ -269,9 +273,18 @@ impl DueQueues {
         self.free[server.index()]
     }
 
+    /// Makes a server eager or not.
+    pub fn set_eager(&mut self, server: ServerId, eager: bool) {
+        if std::mem::replace(&mut self.eager[server.index()], eager) != eager {
+            self.agenda.set(server, self.key(server.index()));
+        }
+    }
+
     fn key(&self, s: usize) -> f64 {
-        self.pages[s]
-            .first()
-            .map_or(f64::INFINITY, |due| due.at.max(self.free[s]))
+        match self.pages[s].first() {
+            None => f64::INFINITY,
+            Some(_) if self.eager[s] => self.free[s],
+            Some(due) => due.at.max(self.free[s]),
+        }
     }
 }

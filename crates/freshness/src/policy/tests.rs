@@ -193,3 +193,166 @@ fn policies_keep_what_they_promise_of_the_bound() {
         assert!(index > 0.97 && index < 1.005, "index on {seed}: {index}");
     }
 }
+/// Runs through a life with all that can change while a policy runs, and counts visits a phase.
+fn live(name: &str, knowledge: Knowledge) -> [[usize; 6]; 4] {
+    let server = [0, 0, 0, 1];
+    let setup = Setup {
+        server: &server,
+        weight: None,
+        delay: &[0.01, 0.01],
+        budget: 20.0,
+        start: 0.0,
+        seed: 3,
+        knowledge,
+    };
+    let mut policy = build(name, &setup).unwrap();
+    let mut visits = [[0; 6]; 4];
+    let mut now: f64 = 0.0;
+    let mut asked = [f64::NEG_INFINITY; 3];
+    let mut server_of = [0, 0, 0, 1, 2, 0];
+    let mut delay = [0.01, 0.01, 0.01];
+    for (phase, visits) in visits.iter_mut().enumerate() {
+        let until = (phase + 1) as f64 * 50.0;
+        match phase {
+            1 => {
+                policy.change(
+                    now,
+                    Change::Delay {
+                        server: ServerId(2),
+                        delay: delay[2],
+                    },
+                );
+                let (page, server) = (PageId(4), ServerId(2));
+                policy.change(
+                    now,
+                    Change::AddPage {
+                        page,
+                        server,
+                        weight: 1.0,
+                        rate: Some(1.0),
+                    },
+                );
+                policy.change(now, Change::RemovePage(PageId(1)));
+            }
+            2 => policy.change(now, Change::Budget(40.0)),
+            3 => {
+                delay[0] = 0.2;
+                policy.change(
+                    now,
+                    Change::Delay {
+                        server: ServerId(0),
+                        delay: delay[0],
+                    },
+                );
+                // the removed page comes back on another server
+                server_of[1] = 2;
+                let (page, server) = (PageId(1), ServerId(2));
+                policy.change(
+                    now,
+                    Change::AddPage {
+                        page,
+                        server,
+                        weight: 1.0,
+                        rate: Some(1.0),
+                    },
+                );
+                policy.change(now, Change::Signal(PageId(0)));
+            }
+            _ => {}
+        }
+        while now < until {
+            match policy.next(now) {
+                Next::Visit(page) => {
+                    let s = server_of[page.index()];
+                    assert!(
+                        now - asked[s] >= delay[s] * (1.0 - 1e-9) || name.starts_with("per-page"),
+                        "{name}"
+                    );
+                    asked[s] = now;
+                    visits[page.index()] += 1;
+                    let outcome = if visits[page.index()] % 7 == 0 {
+                        Outcome::Failed
+                    } else {
+                        Outcome::Changed
+                    };
+                    policy.observe(page, now, outcome);
+                }
+                Next::Wait(at) => {
+                    assert!(at > now, "{name} waits for {at} at {now}");
+                    now = at.min(until);
+                }
+                Next::Idle => panic!("{name} has nothing to do at {now}"),
+            }
+        }
+    }
+    visits
+}
+
+#[test]
+fn pages_budget_and_delays_may_change_while_running() {
+    for name in names() {
+        let visits = live(
+            &name,
+            Knowledge::Known {
+                rate: &[0.5, 0.5, 1.0, 1.0],
+                gaps: None,
+            },
+        );
+        check_life(&name, visits);
+    }
+}
+
+#[test]
+fn learners_live_through_the_same_changes() {
+    for name in names() {
+        check_life(&name, live(&name, Knowledge::Online { guess: 1.0 }));
+    }
+}
+
+fn check_life(name: &str, visits: [[usize; 6]; 4]) {
+    let totals: Vec<usize> = visits.iter().map(|phase| phase.iter().sum()).collect();
+    assert!(visits[0][1] > 0, "{name} never visits page 1: {visits:?}");
+    assert_eq!(
+        visits[1][1] + visits[2][1],
+        0,
+        "{name} visits a removed page"
+    );
+    assert!(
+        visits[1][4] > 0,
+        "{name} never visits the new page: {visits:?}"
+    );
+    assert!(
+        visits[3][1] > 0,
+        "{name} never visits the page that came back: {visits:?}"
+    );
+    let adaptive = ["multiplicative", "halfway"].contains(&name);
+    if !adaptive {
+        assert!((900..1020).contains(&totals[0]), "{name} spends {totals:?}");
+        assert!(
+            (1700..2040).contains(&totals[2]),
+            "{name} spends {totals:?}"
+        );
+    }
+}
+
+#[test]
+fn unknown_names_are_refused_with_what_is_known() {
+    let Err(error) = build("merge-chow", &REPOSITORY_OF_ONE) else {
+        panic!("refused")
+    };
+    let message = error.to_string();
+    assert!(
+        message.contains("merge-chow") && message.contains("opt-polite"),
+        "{message}"
+    );
+}
+
+const REPOSITORY_OF_ONE: Setup = Setup {
+    server: &[0],
+    weight: None,
+    delay: &[0.0],
+    budget: 1.0,
+    start: 0.0,
+    seed: 1,
+    knowledge: Knowledge::Online { guess: 1.0 },
+};

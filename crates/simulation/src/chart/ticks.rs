@@ -15,7 +15,7 @@ pub(super) fn ticks(axis: &Axis) -> Vec<f64> {
 }
 
 fn linear(low: f64, high: f64) -> Vec<f64> {
-    if !(high > low) {
+    if low >= high {
         return vec![low];
     }
     let rough = (high - low) / LINEAR;

@@ -57,11 +57,13 @@ impl Choice for Rounds {
 
     fn replan(&mut self, pages: Vec<Vec<(PageId, f64)>>, rng: &mut Xoshiro256PlusPlus) {
         for (server, pages) in self.servers.iter_mut().zip(pages) {
-            server.pages.clear();
+            let mut before: Vec<Share> = std::mem::take(&mut server.pages);
+            before.sort_unstable_by_key(|share| share.page);
             server.round.clear();
             for (page, frequency) in pages {
+                let known = before.binary_search_by_key(&page, |share| share.page);
                 // a random debt, so that rare pages are not all paid in the same round
-                let owed = rng.random_range(-0.5..0.5f32);
+                let owed = known.map_or_else(|_| rng.random_range(-0.5..0.5), |k| before[k].owed);
                 server.pages.push(Share {
                     page,
                     frequency: frequency as f32,
