@@ -4,6 +4,7 @@ mod freshness;
 mod input;
 mod output;
 mod report;
+mod trace;
 mod when;
 
 use anyhow::Result;

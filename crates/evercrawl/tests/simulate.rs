@@ -1,7 +1,8 @@
 //! `evercrawl simulate freshness` from outside: results, errors, determinism, interruption.
 
 use serde_json::Value;
-use std::io::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -71,7 +72,7 @@ fn trace() -> String {
     for item in 0..40u32 {
         for k in 1..(2400 / (item + 1)) {
             let at = 1_167_609_600 + k * (item + 1) * 3600;
-            csv += &format!("page-{item},{at}\n");
+            writeln!(csv, "page-{item},{at}").unwrap();
         }
     }
     csv
@@ -196,7 +197,7 @@ fn a_trace_is_replayed_with_every_knowledge() {
     let changes = folder.file("changes.csv.gz", gzip(&trace()));
     let mut items = "item_id,host,weight\n".to_owned();
     for item in 0..40 {
-        items += &format!("page-{item},host-{},{}\n", item % 4, 1 + item % 3);
+        writeln!(items, "page-{item},host-{},{}", item % 4, 1 + item % 3).unwrap();
     }
     let items = folder.file("items.csv", items);
     let mut fresh = Vec::new();
@@ -259,16 +260,16 @@ fn bad_input_ends_with_2_and_says_where() {
     };
     check(
         &["--trace", &path("negative.csv")],
-        "negative.csv:2: timestamp_seconds -5 is negative",
+        "negative.csv:2: timestamp_seconds is '-5'",
     );
     check(&["--trace", &path("twice.csv")], "twice.csv:3: duplicate");
     check(
         &["--trace", &path("page.csv")],
-        "page.csv:1: not a CSV file",
+        "page.csv:1: the column 'item_id' is missing",
     );
     check(
         &["--trace", &path("cut.csv.gz")],
-        "the gzip file is cut off after this line",
+        "is not sound gzip after this line",
     );
     check(&["--trace", &path("absent.csv")], "absent.csv");
     check(

@@ -7,5 +7,4 @@ pub mod run;
 pub mod scenario;
 pub mod statistics;
 pub mod sweep;
-pub mod trace;
 pub mod world;

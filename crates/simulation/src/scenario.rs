@@ -270,12 +270,12 @@ impl Scenario {
             return Err(Error::TooMany(expected));
         }
         let seed = derive(self.seed, run);
-        let chunks: Vec<Result<(Vec<usize>, Vec<f64>), Error>> = rate
+        let chunks: Vec<_> = rate
             .par_chunks(CHUNK)
             .enumerate()
             .map(|(k, rates)| {
                 let mut rng = Xoshiro256PlusPlus::seed_from_u64(derive(seed, k as u64));
-                let (mut counts, mut at) = (Vec::new(), Vec::new());
+                let (mut counts, mut at) = (Vec::<usize>::new(), Vec::new());
                 for &rate in rates {
                     let before = at.len();
                     if rate > 0.0 {
@@ -284,7 +284,7 @@ impl Scenario {
                     }
                     counts.push(at.len() - before);
                 }
-                Ok((counts, at))
+                Ok::<_, Error>((counts, at))
             })
             .collect();
         let mut offsets = Vec::with_capacity(rate.len() + 1);

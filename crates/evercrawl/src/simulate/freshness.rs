@@ -154,6 +154,17 @@ pub struct Arguments {
     #[arg(long)]
     no_timings: bool,
 
+    #[command(flatten)]
+    form: Form,
+
+    /// Write a report with charts, whole in one file
+    #[arg(long, value_name = "HTML")]
+    report: Option<PathBuf>,
+}
+
+/// How the result is printed; a table unless asked otherwise.
+#[derive(clap::Args)]
+struct Form {
     /// Print the result as JSON
     #[arg(long, conflicts_with = "csv")]
     json: bool,
@@ -161,10 +172,6 @@ pub struct Arguments {
     /// Print the result as CSV
     #[arg(long)]
     csv: bool,
-
-    /// Write a report with charts, whole in one file
-    #[arg(long, value_name = "HTML")]
-    report: Option<PathBuf>,
 }
 
 /// What policies know of how pages change.
@@ -238,9 +245,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         rows,
         partial,
     );
-    let text = if arguments.json {
+    let text = if arguments.form.json {
         output::json(&summary)?
-    } else if arguments.csv {
+    } else if arguments.form.csv {
         output::csv(&summary)?
     } else {
         output::table(&summary)

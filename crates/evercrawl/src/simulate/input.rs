@@ -1,13 +1,13 @@
 //! From a scenario or a trace to the worlds of the runs.
 
 use super::freshness::Arguments;
+use super::trace::Trace;
 use super::when::When;
 use crate::bad_input::BadInput;
 use crate::terminal::complain;
 use crate::units::{DAY, Seconds};
 use anyhow::Result;
 use simulation::scenario::{self, Scenario};
-use simulation::trace::{self, Trace};
 use simulation::world::{Changes, World};
 use std::path::Path;
 use std::sync::Arc;
@@ -99,9 +99,7 @@ impl Input {
     }
 
     fn trace(file: &Path, arguments: &Arguments) -> Result<Self> {
-        let trace = Trace::read(file, arguments.items.as_deref()).map_err(|error| match error {
-            trace::Error::Open { .. } | trace::Error::Line { .. } => BadInput(error.to_string()),
-        })?;
+        let trace = Trace::read(file, arguments.items.as_deref())?;
         for warning in &trace.warnings {
             complain("warning", warning);
         }
@@ -195,7 +193,7 @@ fn replay(
     }
     Ok(World {
         server,
-        delay: vec![delay; trace.servers.len()],
+        delay: vec![delay; trace.servers],
         weight: trace.weight.as_ref().map(|_| weight),
         changes: Changes::Instants { offsets, at },
         from,

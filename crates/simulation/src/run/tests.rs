@@ -140,8 +140,8 @@ fn replays_score_as_the_measure_does() {
         );
         let (mut fresh, mut age) = (0.0, 0.0);
         let mut staleness = Vec::new();
-        for page in 0..pages {
-            let visits: Vec<f64> = (0..)
+        for (page, weight) in weight.iter().enumerate() {
+            let visits: Vec<f64> = (0..1000)
                 .map(|k| from + (f64::from(k) + 0.5) / 3.3)
                 .take_while(|&at| at < until)
                 .enumerate()
@@ -157,8 +157,8 @@ fn replays_score_as_the_measure_does() {
                 until,
                 start == Start::Fresh || never,
             );
-            fresh += weight[page] * score.fresh;
-            age += weight[page] * score.age;
+            fresh += weight * score.fresh;
+            age += weight * score.age;
             staleness.push(1.0 - score.fresh / (until - from));
         }
         let total = weight.iter().sum::<f64>() * (until - from);
