@@ -8,8 +8,8 @@ use freshness::{
 };
 use simulation::{
     generate::{Parameters, generate},
+    lanes::{lanes, scheduled},
     run::{Control, Options, run},
-    sweep::{lanes, scheduled},
     world::{Changes, Start, World},
 };
 use std::{sync::atomic::AtomicBool, time::Instant};

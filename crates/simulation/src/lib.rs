@@ -3,6 +3,7 @@
 pub mod chart;
 pub mod generate;
 pub mod knowledge;
+pub mod lanes;
 pub mod run;
 pub mod scenario;
 pub mod statistics;

@@ -1,20 +1,23 @@
 //! Many runs: every policy at every budget, several times, and what came of them.
 
+mod row;
+
+pub use row::Row;
+
+use row::{Trial, row};
+
 use crate::{
     knowledge::{Known, Source},
-    run::{Account, Control, Lane, Options, WINDOWS, derive, run},
+    lanes::{lanes, scheduled},
+    run::{Control, Lane, Options, WINDOWS, derive, run},
     scenario,
-    statistics::{half_width_95, half_width_of_series_95, mean},
     world::{Observe, Start, World},
 };
 use freshness::{
-    PageId,
     allocate::{self, Allocation, Pages, Problem},
-    policy::{self, Change, Knowledge, Next, Outcome, Policy, Setup, schedule::Schedule},
+    policy::{self, Knowledge, Setup},
 };
-use serde::Serialize;
 use std::{
-    ops::Range,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -25,8 +28,6 @@ use std::{
 /// Repositories of more pages than this are run one policy after the other, plans cut into lanes
 /// that run in parallel; smaller ones several policies at a time. Never depends on the threads.
 pub const LARGE: usize = 1 << 20;
-/// Pages of a lane, about: what fits the caches.
-const LANE_PAGES: usize = 1 << 12;
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -112,57 +113,6 @@ pub enum Error {
     Allocation(#[from] allocate::Error),
 }
 
-/// What came of the runs of a policy at a budget; the mean over the runs where they differ.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
-    /// The policy's name.
-    pub policy: String,
-    /// Visits per day that it was given.
-    pub budget_per_day: f64,
-    /// Visits that it made in the time simulated.
-    pub visits: u64,
-    /// Weighted mean freshness over the test period.
-    pub freshness: f64,
-    /// Half the width of its 95 % confidence interval: over the runs, or from batch means over
-    /// time when there is only one.
-    pub freshness_ci95: f64,
-    /// Weighted mean age.
-    pub mean_age_days: f64,
-    /// The share of time out of date that 95 % of the pages do not exceed.
-    pub p95_page_staleness: Option<f64>,
-    /// Mean time of a selection; `None` when no times are to be told.
-    pub ns_per_selection: Option<f64>,
-    /// Time to set the policy up, allocation included; likewise.
-    pub allocation_seconds: Option<f64>,
-    /// Mean freshness at the end: over the last twentieth of the time simulated.
-    pub final_freshness: f64,
-    /// What no policy can exceed under Poisson changes at the pages' true mean rates.
-    pub bound_unpolite: f64,
-    /// What no policy that is polite can exceed, likewise.
-    pub bound_polite: f64,
-    /// Visits sooner after the one before to the same server than politeness allows.
-    pub impolite_visits: u64,
-    /// Time simulated; less than the test period after an early stop.
-    pub simulated_days: f64,
-    /// Whether the runs ended early because the freshness had converged.
-    pub converged: bool,
-    /// Runs behind this row.
-    pub runs: usize,
-    /// Whether runs are missing or cut short because of an interruption.
-    pub partial: bool,
-    /// Mean freshness of each window of the first run.
-    #[serde(skip)]
-    pub series: Vec<f64>,
-}
-
-/// One run of one policy at one budget.
-struct Trial {
-    account: Account,
-    budget: f64,
-    bounds: (f64, f64),
-    allocation_seconds: f64,
-}
-
 /// How many windows a sweep takes, for progress.
 pub fn windows(sweep: &Sweep) -> usize {
     sweep.policies.len() * sweep.budgets.len() * sweep.runs * WINDOWS
@@ -204,40 +154,6 @@ pub fn sweep(
             )
         })
         .collect())
-}
-
-fn row(policy: &str, trials: &[Trial], wanted: usize) -> Row {
-    let over = |of: &dyn Fn(&Trial) -> f64| mean(&trials.iter().map(of).collect::<Vec<_>>());
-    let freshness: Vec<f64> = trials.iter().map(|trial| trial.account.freshness).collect();
-    let series = trials[0].account.series.clone();
-    let p95 = over(&|trial| trial.account.p95_staleness);
-    Row {
-        policy: policy.to_owned(),
-        budget_per_day: over(&|trial| trial.budget),
-        visits: over(&|trial| trial.account.visits as f64).round() as u64,
-        freshness: mean(&freshness),
-        freshness_ci95: if freshness.len() > 1 {
-            half_width_95(&freshness)
-        } else {
-            half_width_of_series_95(&series)
-        },
-        mean_age_days: over(&|trial| trial.account.age),
-        p95_page_staleness: p95.is_finite().then_some(p95),
-        ns_per_selection: Some(over(&|trial| trial.account.ns_per_selection)),
-        allocation_seconds: Some(over(&|trial| trial.allocation_seconds)),
-        final_freshness: over(&|trial| {
-            let series = &trial.account.series;
-            mean(&series[series.len() - series.len().div_ceil(20)..])
-        }),
-        bound_unpolite: over(&|trial| trial.bounds.0),
-        bound_polite: over(&|trial| trial.bounds.1),
-        impolite_visits: over(&|trial| trial.account.impolite as f64).round() as u64,
-        simulated_days: over(&|trial| trial.account.days),
-        converged: trials.iter().all(|trial| trial.account.converged),
-        runs: trials.len(),
-        partial: trials.len() < wanted || trials.iter().any(|trial| trial.account.interrupted),
-        series,
-    }
 }
 
 /// All policies at all budgets once, in one world.
@@ -445,66 +361,6 @@ fn problem<'a>(world: &'a World, rate: &'a [f64], caps: &'a [f64], budget: f64) 
         server: &world.server,
         caps,
         budget,
-    }
-}
-
-/// Cuts pages that are sorted by server into lanes, none of which shares a server with another.
-pub fn lanes(server: &[u32]) -> Vec<Range<usize>> {
-    let mut lanes = Vec::new();
-    let mut start = 0;
-    while start < server.len() {
-        let about = (start + LANE_PAGES).min(server.len());
-        let last = server[about - 1];
-        let end = about + server[about..].partition_point(|&server| server == last);
-        lanes.push(start..end);
-        start = end;
-    }
-    lanes
-}
-
-/// A schedule of given frequencies for each lane.
-pub fn scheduled(
-    world: &World,
-    frequency: &[f64],
-    selection: policy::schedule::Selection,
-    lanes: &[Range<usize>],
-    seed: u64,
-) -> Vec<Lane> {
-    use rayon::prelude::*;
-    lanes
-        .par_iter()
-        .enumerate()
-        .map(|(number, pages)| {
-            let first = world.server[pages.start];
-            let last = world.server[pages.end - 1];
-            let server: Vec<u32> = world.server[pages.clone()]
-                .iter()
-                .map(|s| s - first)
-                .collect();
-            let delay = &world.delay[first as usize..=last as usize];
-            let seed = derive(seed, number as u64);
-            let mut schedule = selection.schedule(delay, world.from, seed);
-            schedule.replan(world.from, &server, &frequency[pages.clone()]);
-            Lane {
-                pages: pages.clone(),
-                policy: Box::new(Scheduled(schedule)),
-            }
-        })
-        .collect()
-}
-
-/// A schedule alone is a policy that nothing can surprise.
-struct Scheduled(Box<dyn Schedule>);
-
-impl Policy for Scheduled {
-    fn next(&mut self, now: f64) -> Next {
-        self.0.next(now)
-    }
-
-    fn observe(&mut self, _: PageId, _: f64, _: Outcome<'_>) {}
-
-    fn change(&mut self, _: f64, _: Change) {
-        unreachable!("nothing but pages changes in a simulation")
     }
 }
 

@@ -121,22 +121,6 @@ fn lanes_run_plans_as_the_policy_itself_does() {
 }
 
 #[test]
-fn lanes_never_share_a_server() {
-    let mut server: Vec<u32> = (0..300_000).map(|page| page / 70_000).collect();
-    server.extend([9, 10, 11]);
-    let lanes = lanes(&server);
-    assert!(lanes.len() >= 4);
-    assert_eq!(
-        (lanes[0].start, lanes[lanes.len() - 1].end),
-        (0, server.len())
-    );
-    for pair in lanes.windows(2) {
-        assert_eq!(pair[0].end, pair[1].start);
-        assert_ne!(server[pair[0].end - 1], server[pair[1].start]);
-    }
-}
-
-#[test]
 fn budgets_are_read_in_three_ways() {
     let mut world = World {
         server: vec![0, 1],
