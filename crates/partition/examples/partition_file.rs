@@ -1,4 +1,4 @@
-use partition::{graph::GraphBuilder, limits::{Balance, balanced}, multilevel};
+use partition::{graph::GraphBuilder, limits::{Balance, balanced}, multilevel, task::Task};
 fn main() {
     let a: Vec<String> = std::env::args().collect();
     let text = std::fs::read_to_string(&a[1]).unwrap();
@@ -17,7 +17,7 @@ fn main() {
     let seeds: u64 = a.get(3).map_or(1, |s| s.parse().unwrap());
     for seed in 1..=seeds {
         let t = std::time::Instant::now();
-        let p = multilevel::partition(&g, &limits, seed);
+        let caps = vec![1.0; k]; let mut task = Task::new(&g, &caps, Balance::pages(0.03)); task.seed = seed; let p = multilevel::partition(&task).unwrap().part;
         let c = g.cut(&p) as f64 / g.total_weight() as f64;
         sum += c;
         println!("k {k} seed {seed} cut {c:.4} balanced {} {:.2}s", balanced(&g, &p, &limits), t.elapsed().as_secs_f64());

@@ -132,6 +132,33 @@ impl Graph {
         }
         exchange
     }
+
+    /// The subgraph of the `chosen` vertices, renumbered in their order. Their traffic stays what
+    /// it was: links to those left behind are still links.
+    #[must_use]
+    pub fn induced(&self, chosen: &[Vertex]) -> Self {
+        let mut new_name = vec![Vertex::MAX; self.len()];
+        for (new, &v) in chosen.iter().enumerate() {
+            new_name[v as usize] = new as Vertex;
+        }
+        let mut offsets = Vec::with_capacity(chosen.len() + 1);
+        let mut links = Vec::new();
+        offsets.push(0);
+        for &v in chosen {
+            for link in self.links(v) {
+                let to = new_name[link.to as usize];
+                if to != Vertex::MAX {
+                    links.push(Link {
+                        to,
+                        weight: link.weight,
+                    });
+                }
+            }
+            offsets.push(links.len() as u32);
+        }
+        let loads = chosen.iter().map(|&v| self.load(v)).collect();
+        Self::from_rows(offsets, links, loads, self.unit)
+    }
 }
 
 #[cfg(test)]

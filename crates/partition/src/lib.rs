@@ -11,3 +11,6 @@
 pub mod graph;
 pub mod limits;
 pub mod multilevel;
+pub mod task;
+
+mod refine;

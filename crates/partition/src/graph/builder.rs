@@ -2,10 +2,11 @@
 
 use super::{Graph, Link, Load, Vertex};
 
-/// Above this sum, weights are scaled down so that 32 bits hold any sum of them.
-const LARGEST_TOTAL: f64 = u32::MAX as f64;
+/// Above this sum, weights are scaled down: 32 bits must hold any sum of them, and as much again
+/// for the price of moving.
+const LARGEST_TOTAL: f64 = (1_u64 << 31) as f64;
 /// The sum after scaling; the rest is room for rounding up to 1.
-const SCALED_TOTAL: f64 = (1_u64 << 31) as f64;
+const SCALED_TOTAL: f64 = (1_u64 << 30) as f64;
 
 /// Why a row was refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -3,7 +3,7 @@
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::instance::Instance;
+use crate::refine::Instance;
 use crate::graph::{Load, Vertex};
 
 /// What a clustering must respect.
@@ -59,7 +59,7 @@ pub fn cluster(instance: Instance, rules: &Rules, rng: &mut Xoshiro256PlusPlus) 
                 wanted = (weight, target);
             }
             let together = loads[target as usize] + load;
-            let rating = rate(weight, load, loads[target as usize]);
+            let rating = rate(weight, loads[target as usize]);
             if rating > best.0 && together.fits(&rules.largest) {
                 best = (rating, target);
             }
@@ -78,9 +78,9 @@ pub fn cluster(instance: Instance, rules: &Rules, rng: &mut Xoshiro256PlusPlus) 
     label
 }
 
-/// Heavy edges first, light clusters preferred.
-fn rate(weight: u32, _a: Load, b: Load) -> f64 {
-    f64::from(weight) / (b.pages.max(1) as f64).sqrt()
+/// Heavy edges first, light clusters preferred: hubs must not swallow everything at once.
+fn rate(weight: u32, cluster: Load) -> f64 {
+    f64::from(weight) / (cluster.pages.max(1) as f64).sqrt()
 }
 
 /// Leaves of a full hub, and vertices without neighbours, are joined among themselves: without

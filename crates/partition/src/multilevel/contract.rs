@@ -1,6 +1,6 @@
 //! The graph of clusters.
 
-use super::instance::{FREE, Instance};
+use crate::refine::{FREE, Instance};
 use crate::graph::{Graph, Link, Load, Vertex};
 
 /// A coarser graph and where each finer vertex went.

@@ -5,11 +5,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::cluster::{Rules, cluster};
 use super::contract::{Contraction, contract};
 use super::initial;
-use super::instance::Instance;
-use super::rebalance::rebalance;
-use super::search::{Reach, propagate, refine};
-use super::state::State;
+
 use crate::graph::Load;
+use crate::refine::{Instance, Reach, State, propagate, rebalance, refine};
 
 /// How a cycle is run.
 #[derive(Clone, Copy)]
@@ -18,6 +16,8 @@ pub struct Plan {
     pub coarsest_per_part: usize,
     /// A level shrinks by at most this factor: small steps give refinement more to do.
     pub shrink: f64,
+    /// How often the limits are left for a while.
+    pub relaxations: usize,
     pub reach: Reach,
 }
 
@@ -59,10 +59,10 @@ pub fn cycle(
     };
     let coarsest = level(levels.len());
     let mut part = kept.unwrap_or_else(|| initial::divide(coarsest, rng));
-    part = improve(coarsest, part, plan.reach, rng);
+    part = improve(coarsest, part, plan, rng);
     for depth in (0..levels.len()).rev() {
         part = levels[depth].project(&part);
-        part = improve(level(depth), part, plan.reach, rng);
+        part = improve(level(depth), part, plan, rng);
     }
     part
 }
@@ -120,16 +120,42 @@ fn largest_cluster(total: Load, limits: &[Load], enough: usize) -> Load {
     Load::from_measures(largest)
 }
 
-/// Makes a partition feasible, then better.
+/// Makes a partition feasible, then better: search, then leave the limits by less and less,
+/// come back, and keep what improved.
 pub fn improve(
     instance: Instance,
     part: Vec<u32>,
-    reach: Reach,
+    plan: &Plan,
     rng: &mut Xoshiro256PlusPlus,
 ) -> Vec<u32> {
     let mut state = State::new(instance, part);
     rebalance(&mut state);
     propagate(&mut state, 3, rng);
-    refine(&mut state, reach, rng);
+    refine(&mut state, plan.reach, rng);
+    let mut slack = 1.0;
+    for _ in 0..plan.relaxations {
+        let before = state.score();
+        let kept = state.part.clone();
+        state.limits = relaxed(instance.limits, slack);
+        refine(&mut state, plan.reach, rng);
+        state.limits = instance.limits.to_vec();
+        rebalance(&mut state);
+        refine(&mut state, plan.reach, rng);
+        if state.score() >= before {
+            state.restore(&kept);
+        }
+        slack *= 0.4;
+    }
     state.part
+}
+
+fn relaxed(limits: &[Load], slack: f64) -> Vec<Load> {
+    let wider = |limit: u64| match limit {
+        u64::MAX => limit,
+        _ => (limit as f64 * (1.0 + slack)) as u64,
+    };
+    limits
+        .iter()
+        .map(|limit| Load::from_measures(limit.measures().map(wider)))
+        .collect()
 }

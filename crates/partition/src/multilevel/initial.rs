@@ -6,10 +6,8 @@ use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::cycle::{Plan, Start, cycle, improve};
-use super::instance::{FREE, Instance};
-use super::search::Reach;
-use super::state::{Score, State};
-use crate::graph::{Graph, Link, Load, Vertex};
+use crate::graph::{Load, Vertex};
+use crate::refine::{FREE, Instance, Reach, Score, State};
 
 /// Growths tried for each bisection of a small graph.
 const TRIES: usize = 8;
@@ -17,10 +15,11 @@ const TRIES: usize = 8;
 const BISECTION: Plan = Plan {
     coarsest_per_part: 80,
     shrink: 2.5,
+    relaxations: 4,
     reach: Reach {
-        seeds: 1000,
-        patience: 100,
-        rounds: 5,
+        seeds: 50,
+        patience: 15,
+        rounds: 10,
     },
 };
 
@@ -69,7 +68,7 @@ fn split(
             .vertices()
             .filter(|&v| side[v as usize] == which)
             .collect();
-        let graph = induced(instance.graph, &chosen);
+        let graph = instance.graph.induced(&chosen);
         let fixed: Vec<u32> = chosen
             .iter()
             .map(|&v| match instance.fixed[v as usize] {
@@ -108,36 +107,11 @@ fn two_sides(total: Load, limits: &[Load], left: usize) -> Vec<Load> {
     sides.map(Load::from_measures).to_vec()
 }
 
-/// The subgraph of the `chosen` vertices, renumbered in their order.
-pub fn induced(graph: &Graph, chosen: &[Vertex]) -> Graph {
-    let mut new_name = vec![Vertex::MAX; graph.len()];
-    for (new, &v) in chosen.iter().enumerate() {
-        new_name[v as usize] = new as Vertex;
-    }
-    let mut offsets = Vec::with_capacity(chosen.len() + 1);
-    let mut links = Vec::new();
-    offsets.push(0);
-    for &v in chosen {
-        for link in graph.links(v) {
-            let to = new_name[link.to as usize];
-            if to != Vertex::MAX {
-                links.push(Link {
-                    to,
-                    weight: link.weight,
-                });
-            }
-        }
-        offsets.push(links.len() as u32);
-    }
-    let loads = chosen.iter().map(|&v| graph.load(v)).collect();
-    Graph::from_rows(offsets, links, loads, graph.unit())
-}
-
 /// The best of several growths, each refined.
 fn grow_best(instance: Instance, rng: &mut Xoshiro256PlusPlus) -> Vec<u32> {
     let mut best: Option<(Score, Vec<u32>)> = None;
     for _ in 0..TRIES {
-        let part = improve(instance, grow(instance, rng), BISECTION.reach, rng);
+        let part = improve(instance, grow(instance, rng), &BISECTION, rng);
         let score = State::new(instance, part.clone()).score();
         if best.as_ref().is_none_or(|(least, _)| score < *least) {
             best = Some((score, part));

@@ -117,6 +117,15 @@ impl<'a> State<'a> {
         self.apply(v, to, |_, _| ());
     }
 
+    /// Back to an earlier partition, undoing only what differs.
+    pub fn restore(&mut self, part: &[u32]) {
+        for v in self.instance.graph.vertices() {
+            if self.part_of(v) != part[v as usize] {
+                self.shift(v, part[v as usize]);
+            }
+        }
+    }
+
     /// By how much the true limits are exceeded, all in all.
     pub fn excess(&self) -> f64 {
         self.loads
