@@ -9,8 +9,14 @@
 //! [`hash`] without looking at it.
 
 pub mod graph;
+pub mod hash;
+pub mod hierarchy;
 pub mod limits;
+pub mod moves;
 pub mod multilevel;
+pub mod objectives;
+pub mod routing;
+pub mod single_level;
 pub mod task;
 
 mod refine;

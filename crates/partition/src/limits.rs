@@ -34,10 +34,13 @@ impl Balance {
         }
     }
 
-    /// Each tolerance divided by `levels`, so that the product over a hierarchy stays within it.
+    /// The tolerance of each of `levels` levels, a little less than its `levels`th part, so that
+    /// the product over a hierarchy stays within the whole.
     #[must_use]
     pub fn per_level(self, levels: usize) -> Self {
-        let share = |epsilon: Option<f64>| epsilon.map(|e| e / levels.max(1) as f64);
+        let share = |epsilon: Option<f64>| {
+            epsilon.map(|e| (1.0 + e).powf(1.0 / levels.max(1) as f64) - 1.0)
+        };
         Self {
             pages: share(self.pages),
             servers: share(self.servers),

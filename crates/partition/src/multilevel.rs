@@ -10,7 +10,8 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
-use crate::refine::{Instance, Reach, Score, State};
+use crate::graph::Vertex;
+use crate::refine::{FREE, Instance, Reach, Score, State};
 use crate::task::{Partition, PartitionError, Task, prepare};
 use cycle::{Plan, Start, cycle, improve};
 
@@ -50,7 +51,16 @@ pub fn partition(task: &Task) -> Result<Partition, PartitionError> {
 
 /// Divides the task's graph.
 pub fn partition_with(task: &Task, effort: Effort) -> Result<Partition, PartitionError> {
-    let prepared = prepare(task)?;
+    partition_fixed(task, &[], effort)
+}
+
+/// With more vertices fixed than the robots, any number in a part.
+pub(crate) fn partition_fixed(
+    task: &Task,
+    fixed: &[(Vertex, u32)],
+    effort: Effort,
+) -> Result<Partition, PartitionError> {
+    let prepared = prepare(task, fixed)?;
     let part = solve(prepared.instance(task), task, effort);
     Ok(prepared.answer(task, part))
 }
@@ -60,11 +70,10 @@ fn plan(instance: Instance) -> Plan {
     Plan {
         coarsest_per_part: 20,
         shrink: 2.5,
-        relaxations: if large { 1 } else { 4 },
         reach: Reach {
             seeds: 50,
             patience: 15,
-            rounds: if large { 3 } else { 10 },
+            rounds: if large { 2 } else { 10 },
         },
     }
 }
@@ -101,7 +110,7 @@ fn beginnings(instance: Instance, task: &Task, effort: Effort) -> Vec<Beginning>
     if instance.graph.edges() <= EDGES_FOR_A_POPULATION {
         beginnings.push(Beginning::Hubs);
     }
-    if !task.robots.is_empty() {
+    if instance.fixed.iter().any(|&part| part != FREE) {
         beginnings.push(Beginning::Regret);
     }
     beginnings
@@ -147,7 +156,8 @@ fn solve(instance: Instance, task: &Task, effort: Effort) -> Vec<u32> {
             .into_par_iter()
             .map(|i| {
                 let rng = &mut stream(beginnings.len() + generation * members + i);
-                let mates = Start::Between(&population[i].part, &population[(i + 1) % members].part);
+                let mates =
+                    Start::Between(&population[i].part, &population[(i + 1) % members].part);
                 individual(instance, cycle(instance, &plan, mates, rng))
             })
             .collect();

@@ -1,11 +1,15 @@
 //! What a partitioner is asked and what it answers.
 
 use crate::graph::{Graph, GraphError, Link, Load, Vertex};
+use crate::hash::check_capacities;
 use crate::limits::{Balance, balanced};
 use crate::refine::{FREE, Instance};
 
 /// In a previous assignment: the host is new.
 pub const NOWHERE: u32 = u32::MAX;
+
+/// Two part numbers must fit in 32 bits together.
+const MOST_ROBOTS: usize = 1 << 15;
 
 /// Why a task cannot be done.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -29,6 +33,9 @@ pub enum PartitionError {
         /// How many hosts.
         hosts: usize,
     },
+    /// More than one level can hold.
+    #[error("{0} robots are too many for one group: at most {MOST_ROBOTS}")]
+    TooManyRobots(usize),
     /// Robot vertices were given, but not exactly one a part.
     #[error("{vertices} robot vertices for {robots} robots: each needs exactly one of its own")]
     RobotVertices {
@@ -40,6 +47,9 @@ pub enum PartitionError {
     /// The previous assignment is not about this graph or these robots.
     #[error("the previous assignment does not fit: {0}")]
     Previous(String),
+    /// Nothing to combine.
+    #[error("there is no objective")]
+    NoObjectives,
     /// A graph could not be built.
     #[error(transparent)]
     Graph(#[from] GraphError),
@@ -129,11 +139,18 @@ impl Prepared {
     }
 }
 
-pub(crate) fn prepare(task: &Task) -> Result<Prepared, PartitionError> {
+/// Makes a task ready, with vertices fixed in parts beside its robots.
+pub(crate) fn prepare(
+    task: &Task,
+    also_fixed: &[(Vertex, u32)],
+) -> Result<Prepared, PartitionError> {
     check(task)?;
     let mut fixed = vec![FREE; task.graph.len()];
-    for (robot, &vertex) in task.robots.iter().enumerate() {
-        fixed[vertex as usize] = robot as u32;
+    for (robot, &vertex) in (0..).zip(task.robots) {
+        fixed[vertex as usize] = robot;
+    }
+    for &(vertex, part) in also_fixed {
+        fixed[vertex as usize] = part;
     }
     let limits = limits_with_giants(task, &mut fixed);
     let extended = task.previous.map(|previous| {
@@ -149,14 +166,10 @@ pub(crate) fn prepare(task: &Task) -> Result<Prepared, PartitionError> {
 }
 
 fn check(task: &Task) -> Result<(), PartitionError> {
+    check_capacities(task.capacities)?;
     let robots = task.capacities.len();
-    if robots == 0 {
-        return Err(PartitionError::NoRobots);
-    }
-    for (robot, &capacity) in task.capacities.iter().enumerate() {
-        if !(capacity > 0.0 && capacity.is_finite()) {
-            return Err(PartitionError::BadCapacity { robot, capacity });
-        }
+    if robots > MOST_ROBOTS {
+        return Err(PartitionError::TooManyRobots(robots));
     }
     let hosts = task.graph.len().saturating_sub(task.robots.len());
     if hosts < robots {

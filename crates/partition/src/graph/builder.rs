@@ -20,7 +20,9 @@ pub enum GraphError {
         vertices: usize,
     },
     /// A weight that is negative or not a number.
-    #[error("edge {source_vertex} to {target} has weight {weight}: it must be a number and not negative")]
+    #[error(
+        "edge {source_vertex} to {target} has weight {weight}: it must be a number and not negative"
+    )]
     BadWeight {
         /// One end.
         source_vertex: Vertex,

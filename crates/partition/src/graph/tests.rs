@@ -3,7 +3,13 @@ use super::*;
 #[test]
 fn rows_are_folded() {
     let mut rows = GraphBuilder::new(3);
-    for (a, b, w) in [(0, 1, 2.0), (1, 0, 3.0), (2, 2, 9.0), (1, 2, 1.0), (0, 1, 1.0)] {
+    for (a, b, w) in [
+        (0, 1, 2.0),
+        (1, 0, 3.0),
+        (2, 2, 9.0),
+        (1, 2, 1.0),
+        (0, 1, 1.0),
+    ] {
         rows.link(a, b, w).unwrap();
     }
     rows.pages(2, 7).unwrap();

@@ -3,8 +3,8 @@
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::refine::Instance;
 use crate::graph::{Load, Vertex};
+use crate::refine::Instance;
 
 /// What a clustering must respect.
 pub struct Rules<'a> {
@@ -25,10 +25,7 @@ pub fn cluster(instance: Instance, rules: &Rules, rng: &mut Xoshiro256PlusPlus) 
     let mut ratings = vec![0_u32; graph.len()];
     let mut rated: Vec<Vertex> = Vec::new();
     let mut clusters = graph.len();
-    let mut order: Vec<Vertex> = graph
-        .vertices()
-        .filter(|&v| instance.is_free(v))
-        .collect();
+    let mut order: Vec<Vertex> = graph.vertices().filter(|&v| instance.is_free(v)).collect();
     order.shuffle(rng);
     let same_colour =
         |a: Vertex, b: Vertex| rules.colours.is_none_or(|c| c[a as usize] == c[b as usize]);
@@ -98,7 +95,11 @@ fn pair_the_rest(
         .iter()
         .filter(|&&v| singleton[v as usize])
         .map(|&v| {
-            let shared = if graph.degree(v) == 0 { Vertex::MAX } else { favourite[v as usize] };
+            let shared = if graph.degree(v) == 0 {
+                Vertex::MAX
+            } else {
+                favourite[v as usize]
+            };
             (shared, rules.colours.map_or(0, |c| c[v as usize]), v)
         })
         .filter(|&(shared, _, v)| shared != v)

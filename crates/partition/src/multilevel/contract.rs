@@ -1,7 +1,7 @@
 //! The graph of clusters.
 
-use crate::refine::{FREE, Instance};
 use crate::graph::{Graph, Link, Load, Vertex};
+use crate::refine::{FREE, Instance};
 
 /// A coarser graph and where each finer vertex went.
 pub struct Contraction {
@@ -13,10 +13,7 @@ pub struct Contraction {
 impl Contraction {
     /// A partition of the coarser graph seen on the finer one.
     pub fn project(&self, part: &[u32]) -> Vec<u32> {
-        self.coarse_of
-            .iter()
-            .map(|&c| part[c as usize])
-            .collect()
+        self.coarse_of.iter().map(|&c| part[c as usize]).collect()
     }
 
     /// A property that is the same all over a cluster, seen on the coarser graph.

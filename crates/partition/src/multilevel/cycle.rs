@@ -16,9 +16,17 @@ pub struct Plan {
     pub coarsest_per_part: usize,
     /// A level shrinks by at most this factor: small steps give refinement more to do.
     pub shrink: f64,
-    /// How often the limits are left for a while.
-    pub relaxations: usize,
     pub reach: Reach,
+}
+
+/// How often the limits are left for a while: on large levels it would take minutes, and the
+/// smaller ones have done it already.
+fn relaxations(edges: usize) -> usize {
+    match edges {
+        0..500_000 => 4,
+        500_000..3_000_000 => 1,
+        _ => 0,
+    }
 }
 
 /// Where a cycle starts.
@@ -133,7 +141,7 @@ pub fn improve(
     propagate(&mut state, 3, rng);
     refine(&mut state, plan.reach, rng);
     let mut slack = 1.0;
-    for _ in 0..plan.relaxations {
+    for _ in 0..relaxations(instance.graph.edges()) {
         let before = state.score();
         let kept = state.part.clone();
         state.limits = relaxed(instance.limits, slack);

@@ -15,7 +15,6 @@ const TRIES: usize = 8;
 const BISECTION: Plan = Plan {
     coarsest_per_part: 80,
     shrink: 2.5,
-    relaxations: 4,
     reach: Reach {
         seeds: 50,
         patience: 15,
@@ -54,7 +53,13 @@ fn split(
     let fixed: Vec<u32> = instance
         .fixed
         .iter()
-        .map(|&p| if p == FREE { FREE } else { u32::from(p as usize >= left) })
+        .map(|&p| {
+            if p == FREE {
+                FREE
+            } else {
+                u32::from(p as usize >= left)
+            }
+        })
         .collect();
     let bisection = Instance {
         graph: instance.graph,
@@ -97,7 +102,9 @@ fn two_sides(total: Load, limits: &[Load], left: usize) -> Vec<Load> {
             continue;
         }
         let whole: u64 = each.iter().sum();
-        let tolerance = (whole as f64 / amount.max(1) as f64).max(1.0).powf(1.0 / depth);
+        let tolerance = (whole as f64 / amount.max(1) as f64)
+            .max(1.0)
+            .powf(1.0 / depth);
         for (side, group) in sides.iter_mut().zip([&each[..left], &each[left..]]) {
             let mine: u64 = group.iter().sum();
             let share = amount as f64 * mine as f64 / whole.max(1) as f64;

@@ -90,7 +90,9 @@ impl Connections {
     }
 
     fn remove(&mut self, v: Vertex, part: u32, weight: u32) {
-        let at = self.find(v, part).expect("a link lies in the part of its end");
+        let at = self
+            .find(v, part)
+            .expect("a link lies in the part of its end");
         self.slots[at].weight -= weight;
         if self.slots[at].weight == 0 && !self.is_indexed(v) {
             self.used[v as usize] -= 1;

@@ -43,7 +43,11 @@ fn way_out(state: &State, v: Vertex) -> Option<Move> {
         gain: -i64::from(state.internal(v)),
         to: lightest,
     };
-    Some(connected.filter(|step| step.gain > away.gain).unwrap_or(away))
+    Some(
+        connected
+            .filter(|step| step.gain > away.gain)
+            .unwrap_or(away),
+    )
 }
 
 fn fullness(state: &State, part: u32) -> f64 {
@@ -69,7 +73,11 @@ fn key(state: &State, v: Vertex, step: Move) -> Option<f64> {
     );
     (relief > 0.0).then(|| {
         let gain = step.gain as f64;
-        if gain >= 0.0 { (gain + 1.0) * relief } else { gain / relief }
+        if gain >= 0.0 {
+            (gain + 1.0) * relief
+        } else {
+            gain / relief
+        }
     })
 }
 
