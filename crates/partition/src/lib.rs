@@ -20,3 +20,6 @@ pub mod single_level;
 pub mod task;
 
 mod refine;
+
+#[cfg(test)]
+mod sample_graphs;

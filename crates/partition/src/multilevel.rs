@@ -173,3 +173,6 @@ fn best_first(population: &mut [Individual]) {
         a.excess.total_cmp(&b.excess).then(a.cut.cmp(&b.cut))
     });
 }
+
+#[cfg(test)]
+mod tests;

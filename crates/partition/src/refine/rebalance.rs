@@ -81,9 +81,59 @@ fn key(state: &State, v: Vertex, step: Move) -> Option<f64> {
     })
 }
 
-/// Empties overfull parts by the moves that cost least per unit of excess removed. Where nothing
-/// fits any more (a host larger than a part), the rest stays as it is.
+/// Rounds of trading at most; each ends earlier when nothing more can be gained.
+const TRADES: usize = 50;
+
+/// Empties overfull parts by the moves that cost least per unit of excess removed; where no part
+/// has room in every measure any more, the parts trade. What cannot be packed stays as it is.
 pub fn rebalance(state: &mut State) {
+    empty(state);
+    for _ in 0..TRADES {
+        if state
+            .loads
+            .iter()
+            .zip(&state.limits)
+            .all(|(load, limit)| load.fits(limit))
+        {
+            return;
+        }
+        if !trade(state) {
+            return;
+        }
+    }
+}
+
+/// Moves out of overfull parts that make another part overfull in one measure but lower the
+/// excess in all: a part with too many servers gives small ones and takes pages in return.
+fn trade(state: &mut State) -> bool {
+    let mut traded = false;
+    for v in state.instance.graph.vertices() {
+        let from = state.part_of(v) as usize;
+        let load = state.instance.graph.load(v);
+        let relief = relief(load, state.loads[from], state.limits[from]);
+        if !state.instance.is_free(v) || relief <= 0.0 {
+            continue;
+        }
+        let burden = |part: u32| {
+            let (loads, limit) = (state.loads[part as usize], state.limits[part as usize]);
+            (loads + load).excess(&limit) - loads.excess(&limit)
+        };
+        let best = (0..state.instance.parts() as u32)
+            .filter(|&part| part as usize != from)
+            .map(|part| (burden(part), fullness(state, part), part))
+            .min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        // a real gain, not a rounding error
+        if let Some((burden, _, to)) = best
+            && burden < relief * (1.0 - 1e-6)
+        {
+            state.shift(v, to);
+            traded = true;
+        }
+    }
+    traded
+}
+
+fn empty(state: &mut State) {
     let overfull = |state: &State, part: usize| !state.loads[part].fits(&state.limits[part]);
     let mut queue = BinaryHeap::new();
     for v in state.instance.graph.vertices() {
