@@ -50,6 +50,7 @@ impl Load {
     }
 
     /// Applies `f` to each measure of both.
+    #[must_use]
     pub fn zip_with(&self, other: &Self, mut f: impl FnMut(u64, u64) -> u64) -> Self {
         Self {
             pages: f(self.pages, other.pages),

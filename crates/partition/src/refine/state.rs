@@ -52,9 +52,9 @@ impl<'a> State<'a> {
     }
 
     /// The room left in pages, for ties.
-    fn room(&self, part: u32) -> i64 {
-        self.limits[part as usize].pages.min(1 << 62) as i64
-            - self.loads[part as usize].pages as i64
+    fn room(&self, part: u32) -> u64 {
+        let p = part as usize;
+        self.limits[p].pages.saturating_sub(self.loads[p].pages)
     }
 
     /// How strongly `v` is tied to its own part.

@@ -25,9 +25,9 @@ fn the_state_stays_true() {
         let Some(step) = state.best_move(v) else {
             continue;
         };
-        let before = graph.cut(&state.part) as i64;
+        let before = graph.cut(&state.part).cast_signed();
         state.shift(v, step.to);
-        assert_eq!(before - graph.cut(&state.part) as i64, step.gain);
+        assert_eq!(before - graph.cut(&state.part).cast_signed(), step.gain);
         assert_eq!(state.cut, graph.cut(&state.part));
     }
     assert_eq!(state.loads, graph.part_loads(&state.part, 6));

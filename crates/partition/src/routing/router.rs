@@ -172,7 +172,9 @@ impl Fleet {
             let here = passed[passed.len() - 1];
             match self.router(here).route(host, address) {
                 Target::Own => break,
-                target => passed.push(representative(self.robots_of(here, target))),
+                target @ Target::Member { .. } => {
+                    passed.push(representative(self.robots_of(here, target)));
+                }
             }
         }
         passed
