@@ -85,8 +85,8 @@ pub fn refine(state: &mut State, reach: Reach, rng: &mut Xoshiro256PlusPlus) {
             search(state, &mut frontier, &mut done, reach.patience, rng);
             frontier.clear();
         }
-        // a round that gains less than a thousandth is followed by none that gains much
-        if (before - state.cut) * 1000 <= before {
+        // a round that gains less than half a percent is followed by none that gains much
+        if (before - state.cut) * 200 <= before {
             break;
         }
     }
