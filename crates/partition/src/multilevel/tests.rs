@@ -91,6 +91,14 @@ fn each_robot_is_in_its_own_part_and_pulls() {
     for (part, &robot) in (0..).zip(&robots) {
         assert_eq!(answer.part[robot as usize], part);
     }
+    let plain = single_level::partition(&task).unwrap();
+    assert!(answer.cut < plain.cut, "{} {}", answer.cut, plain.cut);
+    let shares = crate::hash::Shares::new(&[1.0; 5]).unwrap();
+    let mut hashed: Vec<u32> = (0..2000)
+        .map(|v| shares.of_host(&format!("h{v}")))
+        .collect();
+    hashed.extend(0..5);
+    assert!(answer.cut * 2 < graph.cut(&hashed));
     let near = (0..2000)
         .filter(|&v| answer.part[v] == v as u32 * 5 / 2000)
         .count();
