@@ -13,10 +13,17 @@ const ROUNDS_TO_FORGET_HALF: f64 = 20.0;
 /// Sixteen bytes a page; eight more where rates are learnt.
 #[derive(Clone, Debug)]
 pub(super) struct Beliefs {
-    rate: Vec<f32>,
-    weight: Vec<f32>,
-    last: Vec<f64>,
+    pages: Vec<Belief>,
     learner: Option<Learner>,
+}
+
+/// What a visit asks for stands together: pages are visited in no order that memory knows.
+#[derive(Clone, Copy, Debug)]
+struct Belief {
+    rate: f32,
+    weight: f32,
+    /// The last visit; NaN before the first.
+    last: f64,
 }
 
 /// Learns rates from visits.
@@ -30,34 +37,31 @@ struct Learner {
 
 impl Beliefs {
     pub fn new(setup: &Setup) -> Self {
-        let pages = setup.server.len();
-        let (rate, learner) = match setup.knowledge {
-            Knowledge::Known { rate, .. } => (rate.iter().map(|&r| r as f32).collect(), None),
-            Knowledge::Online { guess } => {
-                (vec![guess as f32; pages], Some(Learner::new(setup, guess)))
-            }
+        let (known, guess) = match setup.knowledge {
+            Knowledge::Known { rate, .. } => (Some(rate), 0.0),
+            Knowledge::Online { guess } => (None, guess),
+        };
+        let belief = |page: usize| Belief {
+            rate: known.map_or(guess, |rate| rate[page]) as f32,
+            weight: setup.weight.map_or(1.0, |weight| weight[page]) as f32,
+            last: f64::NAN,
         };
         Self {
-            rate,
-            weight: match setup.weight {
-                Some(weight) => weight.iter().map(|&w| w as f32).collect(),
-                None => vec![1.0; pages],
-            },
-            last: vec![f64::NAN; pages],
-            learner,
+            pages: (0..setup.server.len()).map(belief).collect(),
+            learner: known.is_none().then(|| Learner::new(setup, guess)),
         }
     }
 
     pub fn rate(&self, page: PageId) -> f64 {
-        f64::from(self.rate[page.index()])
+        f64::from(self.pages[page.index()].rate)
     }
 
     pub fn weight(&self, page: PageId) -> f64 {
-        f64::from(self.weight[page.index()])
+        f64::from(self.pages[page.index()].weight)
     }
 
     pub fn last_visit(&self, page: PageId) -> Option<f64> {
-        let last = self.last[page.index()];
+        let last = self.pages[page.index()].last;
         (!last.is_nan()).then_some(last)
     }
 
@@ -67,13 +71,13 @@ impl Beliefs {
     }
 
     pub fn len(&self) -> usize {
-        self.rate.len()
+        self.pages.len()
     }
 
     /// All rates and weights, as allocations take them.
     pub fn arrays(&self) -> (Vec<f64>, Vec<f64>) {
-        let wide = |values: &[f32]| values.iter().map(|&value| f64::from(value)).collect();
-        (wide(&self.rate), wide(&self.weight))
+        let wide = |belief: &Belief| (f64::from(belief.rate), f64::from(belief.weight));
+        self.pages.iter().map(wide).unzip()
     }
 
     /// Takes in what came of a visit; a failure says nothing.
@@ -82,7 +86,7 @@ impl Beliefs {
             return;
         }
         let index = page.index();
-        let previous = std::mem::replace(&mut self.last[index], at);
+        let previous = std::mem::replace(&mut self.pages[index].last, at);
         let Some(learner) = &mut self.learner else {
             return;
         };
@@ -96,7 +100,7 @@ impl Beliefs {
             .observe(before, host.prior(), interval, observation);
         host.replace(before, after);
         learner.evidence[index] = after;
-        self.rate[index] = after.rate(host.prior()) as f32;
+        self.pages[index].rate = after.rate(host.prior()) as f32;
     }
 
     pub fn add(&mut self, page: PageId, server: ServerId, weight: f64, rate: Option<f64>) {
@@ -107,29 +111,34 @@ impl Beliefs {
             .map(|learner| learner.hosts[server.index()].prior().mean());
         // nothing known and nothing to learn from: as an average page
         let rate = rate.or(expected).unwrap_or_else(|| {
-            self.rate.iter().map(|&r| f64::from(r)).sum::<f64>() / self.rate.len().max(1) as f64
+            let rates = self.pages.iter().map(|belief| f64::from(belief.rate));
+            rates.sum::<f64>() / self.pages.len().max(1) as f64
         });
-        if index == self.rate.len() {
-            self.rate.push(0.0);
-            self.weight.push(0.0);
-            self.last.push(f64::NAN);
-            if let Some(learner) = &mut self.learner {
-                learner.evidence.push(Evidence::default());
-            }
+        let belief = Belief {
+            rate: rate as f32,
+            weight: weight as f32,
+            last: f64::NAN,
+        };
+        let new = index == self.pages.len();
+        if new {
+            self.pages.push(belief);
+        } else {
+            self.pages[index] = belief;
         }
-        self.rate[index] = rate as f32;
-        self.weight[index] = weight as f32;
-        self.last[index] = f64::NAN;
         if let Some(learner) = &mut self.learner {
-            learner.evidence[index] = Evidence::default();
+            if new {
+                learner.evidence.push(Evidence::default());
+            } else {
+                learner.evidence[index] = Evidence::default();
+            }
             learner.hosts[server.index()].add(Evidence::default());
         }
     }
 
     pub fn remove(&mut self, page: PageId, server: ServerId) {
         let index = page.index();
-        self.weight[index] = 0.0;
-        self.rate[index] = 0.0;
+        self.pages[index].weight = 0.0;
+        self.pages[index].rate = 0.0;
         if let Some(learner) = &mut self.learner {
             let evidence = std::mem::take(&mut learner.evidence[index]);
             learner.hosts[server.index()].remove(evidence);

@@ -151,15 +151,16 @@ impl Policy for Planned {
     }
 
     fn observe(&mut self, page: PageId, at: f64, outcome: Outcome<'_>) {
-        let server = ServerId(self.server[page.index()]);
+        if !self.beliefs.learns() {
+            return;
+        }
         if self.beliefs.weight(page) > 0.0 {
+            let server = ServerId(self.server[page.index()]);
             self.beliefs.observe(page, server, at, outcome);
         }
-        if self.beliefs.learns() {
-            self.visits_in_epoch += 1;
-            let epoch = (EPOCH_ROUNDS * self.server.len() as f64).max(EPOCH_VISITS);
-            self.due |= self.visits_in_epoch as f64 >= epoch;
-        }
+        self.visits_in_epoch += 1;
+        let epoch = (EPOCH_ROUNDS * self.server.len() as f64).max(EPOCH_VISITS);
+        self.due |= self.visits_in_epoch as f64 >= epoch;
     }
 
     fn change(&mut self, now: f64, change: Change) {

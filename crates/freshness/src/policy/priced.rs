@@ -66,6 +66,22 @@ enum State {
     Starved,
 }
 
+/// A page's server and where the page is; together, since every visit asks for both.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    server: u32,
+    state: State,
+}
+
+impl Place {
+    fn starved(server: u32) -> Self {
+        Self {
+            server,
+            state: State::Starved,
+        }
+    }
+}
+
 /// Marks in the queue: how long first visits wait says nothing about prices.
 const FIRST: f32 = 1.0;
 const REVISIT: f32 = 0.0;
@@ -91,7 +107,7 @@ impl Trim {
 
 pub(super) struct Priced<W> {
     worth: W,
-    server: Vec<u32>,
+    places: Vec<Place>,
     delay: Vec<f64>,
     pages_on: Vec<u32>,
     budget: f64,
@@ -103,7 +119,6 @@ pub(super) struct Priced<W> {
     /// The instant up to which the budget is spent.
     spent: f64,
     pages: usize,
-    state: Vec<State>,
     visits_to_refresh: usize,
     /// The prices for which due times were last found for all pages.
     queued_at: Prices,
@@ -114,7 +129,7 @@ impl<W: Worth> Priced<W> {
     pub fn new(worth: W, server: &[u32], delay: &[f64], budget: f64, start: f64) -> Self {
         let mut priced = Self {
             worth,
-            server: server.to_vec(),
+            places: server.iter().map(|&s| Place::starved(s)).collect(),
             delay: delay.to_vec(),
             pages_on: vec![0; delay.len()],
             budget,
@@ -125,7 +140,6 @@ impl<W: Worth> Priced<W> {
             server_trim: vec![Trim::default(); delay.len()],
             spent: start,
             pages: server.len(),
-            state: vec![State::Starved; server.len()],
             visits_to_refresh: 0,
             queued_at: Prices::default(),
         };
@@ -182,18 +196,19 @@ impl<W: Worth> Priced<W> {
     fn requeue(&mut self, now: f64) {
         let mut entries: Vec<Vec<Due>> = vec![Vec::new(); self.delay.len()];
         let mut unvisited = Vec::new();
-        for (index, &s) in self.server.iter().enumerate() {
+        for index in 0..self.places.len() {
+            let Place { server: s, state } = self.places[index];
             let page = PageId(index as u32);
             let weight = self.worth.weight(page);
-            if weight == 0.0 || self.state[index] == State::UnderWay {
+            if weight == 0.0 || state == State::UnderWay {
                 continue;
             }
             let delay = self.delay(page, ServerId(s));
             if delay.is_infinite() {
-                self.state[index] = State::Starved;
+                self.places[index].state = State::Starved;
                 continue;
             }
-            self.state[index] = State::Queued;
+            self.places[index].state = State::Queued;
             match self.worth.last_visit(page) {
                 Some(last) => {
                     entries[s as usize].push(Due {
@@ -273,18 +288,18 @@ impl<W: Worth> Priced<W> {
     }
 
     fn queue(&mut self, server: ServerId, due: Due) {
-        self.state[due.page.index()] = State::Queued;
+        self.places[due.page.index()].state = State::Queued;
         self.queues.push(server, due);
     }
 
     /// Looks whether pages that were not worth a visit have become so.
     fn feed_starved(&mut self, now: f64) {
-        for index in 0..self.state.len() {
+        for index in 0..self.places.len() {
             let page = PageId(index as u32);
-            if self.state[index] != State::Starved || self.worth.weight(page) == 0.0 {
+            if self.places[index].state != State::Starved || self.worth.weight(page) == 0.0 {
                 continue;
             }
-            let server = ServerId(self.server[index]);
+            let server = ServerId(self.places[index].server);
             match self.worth.last_visit(page) {
                 Some(last) => self.put_back(page, server, last, 1.0),
                 None if self.delay(page, server).is_finite() => {
@@ -328,17 +343,17 @@ impl<W: Worth> Policy for Priced<W> {
         // a short idle time may be caught up, a long one is gone
         self.spent = self.spent.max(now - credit) + 1.0 / self.budget;
         self.queues.visited(server, now, None);
-        self.state[due.page.index()] = State::UnderWay;
+        self.places[due.page.index()].state = State::UnderWay;
         Next::Visit(due.page)
     }
 
     fn observe(&mut self, page: PageId, at: f64, outcome: Outcome<'_>) {
-        let server = ServerId(self.server[page.index()]);
+        let server = ServerId(self.places[page.index()].server);
         let weight = self.worth.weight(page);
-        if self.state[page.index()] != State::UnderWay {
+        if self.places[page.index()].state != State::UnderWay {
             return;
         }
-        self.state[page.index()] = State::Starved;
+        self.places[page.index()].state = State::Starved;
         if weight == 0.0 {
             return;
         }
@@ -365,17 +380,16 @@ impl<W: Worth> Policy for Priced<W> {
                 weight,
                 rate,
             } => {
-                if page.index() == self.server.len() {
-                    self.server.push(server.0);
-                    self.state.push(State::Starved);
+                if page.index() == self.places.len() {
+                    self.places.push(Place::starved(server.0));
                 } else {
-                    self.server[page.index()] = server.0;
+                    self.places[page.index()].server = server.0;
                 }
                 self.worth.add(page, server, weight, rate);
                 self.market.add(server, self.worth.rate(page), weight);
                 self.pages += 1;
                 self.pages_on[server.index()] += 1;
-                if self.state[page.index()] != State::UnderWay {
+                if self.places[page.index()].state != State::UnderWay {
                     self.queue(
                         server,
                         Due {
@@ -387,7 +401,7 @@ impl<W: Worth> Policy for Priced<W> {
                 }
             }
             Change::RemovePage(page) => {
-                let server = ServerId(self.server[page.index()]);
+                let server = ServerId(self.places[page.index()].server);
                 self.market
                     .remove(server, self.worth.rate(page), self.worth.weight(page));
                 self.worth.remove(page, server);
@@ -416,7 +430,7 @@ impl<W: Worth> Policy for Priced<W> {
                 self.find_prices();
             }
             Change::Signal(page) => {
-                let server = ServerId(self.server[page.index()]);
+                let server = ServerId(self.places[page.index()].server);
                 let forward = self.worth.signal(page, server);
                 if let Some(due) = self.queues.remove(server, page) {
                     self.queues.push(

@@ -98,9 +98,9 @@ fn due(now: f64, page: PageId, phase: f64, frequency: f64) -> Due {
 pub(super) struct Phases(Vec<(PageId, f32)>);
 
 impl Phases {
-    pub fn of(now: f64, entries: &[Due]) -> Self {
+    pub fn of(now: f64, entries: impl Iterator<Item = Due>) -> Self {
         let phase = |due: &Due| ((due.at - now) as f32 / due.period).clamp(0.0, 1.0);
-        let mut phases: Vec<_> = entries.iter().map(|due| (due.page, phase(due))).collect();
+        let mut phases: Vec<_> = entries.map(|due| (due.page, phase(&due))).collect();
         phases.sort_unstable_by_key(|&(page, _)| page);
         Self(phases)
     }

@@ -7,11 +7,37 @@ use crate::{PageId, ServerId};
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// Slots are filled ahead, this many at once: a server's heap has left the cache by its next slot.
+const AHEAD: usize = 16;
+
 /// Due times only give the order here; they live on a time scale of the server's own, on which
 /// "now" is the first of them.
 pub(super) struct Merge {
-    servers: Vec<DueHeap>,
+    servers: Vec<Server>,
     random_offsets: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Server {
+    heap: DueHeap,
+    /// The pages of the next slots, last first.
+    ahead: Vec<PageId>,
+}
+
+impl Server {
+    fn fill(&mut self) {
+        // a sixteenth of a round at most, so that new plans are soon followed
+        let pages = self.heap.len();
+        for _ in 0..(pages / AHEAD).clamp(1, AHEAD) {
+            let Some(due) = self.heap.first() else { break };
+            self.heap.replace_first(Due {
+                at: due.at + f64::from(due.period),
+                ..due
+            });
+            self.ahead.push(due.page);
+        }
+        self.ahead.reverse();
+    }
 }
 
 impl Merge {
@@ -47,17 +73,20 @@ impl Merge {
 
 impl Choice for Merge {
     fn choose(&mut self, server: ServerId, _: &mut Xoshiro256PlusPlus) -> Option<PageId> {
-        let heap = &mut self.servers[server.index()];
-        let due = heap.first()?;
-        heap.replace_first(Due {
-            at: due.at + f64::from(due.period),
-            ..due
-        });
-        Some(due.page)
+        let server = &mut self.servers[server.index()];
+        if server.ahead.is_empty() {
+            server.fill();
+        }
+        server.ahead.pop()
     }
 
     fn replan(&mut self, pages: Vec<Vec<(PageId, f64)>>, rng: &mut Xoshiro256PlusPlus) {
-        for (heap, pages) in self.servers.iter_mut().zip(pages) {
+        for (server, pages) in self.servers.iter_mut().zip(pages) {
+            let heap = &mut server.heap;
+            server.ahead.retain(|page| {
+                let kept = pages.binary_search_by_key(page, |&(page, _)| page);
+                kept.is_ok()
+            });
             let phases = Phases::of(Self::now(heap), heap.entries());
             let count = pages.len() as f64;
             let entries = pages
@@ -73,7 +102,7 @@ impl Choice for Merge {
                     });
                     Self::due(0.0, phase, page, frequency)
                 });
-            *heap = DueHeap::from_entries(entries.collect());
+            *heap = DueHeap::from_entries(&entries.collect::<Vec<_>>());
         }
     }
 
@@ -84,7 +113,7 @@ impl Choice for Merge {
         frequency: f64,
         rng: &mut Xoshiro256PlusPlus,
     ) {
-        let heap = &mut self.servers[server.index()];
+        let heap = &mut self.servers[server.index()].heap;
         let phase = if self.random_offsets {
             rng.random()
         } else {
@@ -94,11 +123,13 @@ impl Choice for Merge {
     }
 
     fn remove(&mut self, server: ServerId, page: PageId) -> f64 {
-        let gone = self.servers[server.index()].remove(page);
+        let server = &mut self.servers[server.index()];
+        server.ahead.retain(|&ahead| ahead != page);
+        let gone = server.heap.remove(page);
         gone.map_or(0.0, |due| 1.0 / f64::from(due.period))
     }
 
     fn add_server(&mut self) {
-        self.servers.push(DueHeap::default());
+        self.servers.push(Server::default());
     }
 }

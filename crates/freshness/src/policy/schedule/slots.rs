@@ -12,7 +12,8 @@ pub(super) trait Choice: Send {
     /// The page for the server's next slot.
     fn choose(&mut self, server: ServerId, rng: &mut Xoshiro256PlusPlus) -> Option<PageId>;
 
-    /// Takes the frequencies of all pages; every server's pages are given at once.
+    /// Takes the frequencies of all pages; every server's pages are given at once,
+    /// ascending.
     fn replan(&mut self, pages: Vec<Vec<(PageId, f64)>>, rng: &mut Xoshiro256PlusPlus);
 
     /// Adds a page to a server.
