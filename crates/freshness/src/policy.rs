@@ -14,6 +14,7 @@ mod planned;
 mod priced;
 mod queue;
 pub mod schedule;
+mod shape;
 mod signals;
 
 pub use names::{Error, build, names, split};

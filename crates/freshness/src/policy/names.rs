@@ -67,16 +67,7 @@ pub fn names() -> Vec<String> {
 /// Builds a policy by its name.
 pub fn build(name: &str, setup: &Setup) -> Result<Box<dyn Policy>, Error> {
     Ok(match name {
-        "index" => {
-            let index = Index::new(setup);
-            Box::new(Priced::new(
-                index,
-                setup.server,
-                setup.delay,
-                setup.budget,
-                setup.start,
-            ))
-        }
+        "index" => Box::new(Priced::new(Index::new(setup), setup)),
         "greedy" => Box::new(Greedy::new(setup)),
         "uniform" => planned(Selection::Merge, "uniform", setup),
         "proportional" => planned(Selection::Merge, "proportional", setup),

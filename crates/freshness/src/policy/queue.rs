@@ -227,7 +227,10 @@ impl DueQueues {
     /// The first page of `server` was visited at `now` and is next due as given, or nevermore.
     pub fn visited(&mut self, server: ServerId, now: f64, next: Option<Due>) {
         let s = server.index();
-        self.free[s] = now + self.delay[s];
+        // a server without a delay is always free, and its pages keep their order
+        if self.delay[s] > 0.0 {
+            self.free[s] = now + self.delay[s];
+        }
         match next {
             Some(due) => self.pages[s].replace_first(due),
             None => {
