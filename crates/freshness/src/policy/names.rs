@@ -1,5 +1,6 @@
 //! Policies by name: `index`, or a selection and an allocation joined as in `merge-cho`.
 
+use super::adaptive::Adaptive;
 use super::greedy::Greedy;
 use super::index::Index;
 use super::intervals::{Intervals, Rule};
@@ -24,7 +25,8 @@ pub enum Error {
 }
 
 /// Policies whose names stand alone.
-const ALONE: [&str; 8] = [
+const ALONE: [&str; 9] = [
+    "default",
     "index",
     "greedy",
     "uniform",
@@ -68,6 +70,7 @@ pub fn names() -> Vec<String> {
 pub fn build(name: &str, setup: &Setup) -> Result<Box<dyn Policy>, Error> {
     Ok(match name {
         "index" => Box::new(Priced::new(Index::new(setup), setup)),
+        "default" => Box::new(Priced::new(Adaptive::new(setup), setup)),
         "greedy" => Box::new(Greedy::new(setup)),
         "uniform" => planned(Selection::Merge, "uniform", setup),
         "proportional" => planned(Selection::Merge, "proportional", setup),

@@ -51,13 +51,15 @@ static TABLES: LazyLock<Vec<[f32; CELLS + 1]>> = LazyLock::new(|| {
 impl Shape {
     pub const POISSON: Self = Self(HEAVY as u8);
 
-    /// The shape nearest to a gamma distribution of rates of shape `alpha`, and that shape's own
-    /// `alpha`.
-    pub fn heavy(wanted: f64) -> (Self, f64) {
-        let index = ((wanted / 0.5).log2() * 2.0)
-            .round()
-            .clamp(0.0, (HEAVY - 1) as f64) as usize;
-        (Self(index as u8), alpha(index))
+    /// The shape nearest to a gamma distribution of rates of shape `alpha`, and its time unit when
+    /// the mean rate is one.
+    pub fn of_uncertain_rate(wanted: f64) -> (Self, f64) {
+        let index = ((wanted / 0.5).log2() * 2.0).round().max(0.0) as usize;
+        if index < HEAVY {
+            (Self(index as u8), alpha(index))
+        } else {
+            (Self::POISSON, 1.0)
+        }
     }
 
     /// The delay, in units, at which a visit has gained `gain` units; infinite when none does.
