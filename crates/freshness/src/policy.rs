@@ -4,6 +4,7 @@
 //! to do now, make the visit, and tell [`Policy::observe`] what came of it. A policy is told of
 //! pages that come and go, of a new budget and of new delays by [`Policy::change`], at any time.
 
+mod adaptive;
 mod beliefs;
 mod greedy;
 mod index;
@@ -14,6 +15,7 @@ mod planned;
 mod priced;
 mod queue;
 pub mod schedule;
+mod shape;
 mod signals;
 
 pub use names::{Error, build, names, split};
@@ -60,6 +62,21 @@ pub enum Outcome<'a> {
     /// All the instants at which the page changed since the last visit, ascending; empty when it
     /// did not.
     History(&'a [f64]),
+}
+
+impl Outcome<'_> {
+    /// Whether the page changed since its last visit; nothing is said by a failure or by a first
+    /// visit.
+    pub(crate) fn changed_since(&self, last: Option<f64>) -> Option<bool> {
+        let last = last?;
+        match self {
+            Self::Failed => None,
+            Self::Unchanged => Some(false),
+            Self::Changed => Some(true),
+            Self::LastModified(modified) => Some(*modified > last),
+            Self::History(changes) => Some(!changes.is_empty()),
+        }
+    }
 }
 
 /// What may change while a policy runs.

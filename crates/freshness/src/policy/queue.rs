@@ -266,8 +266,8 @@ impl Agenda {
 pub(super) struct DueQueues {
     pages: Vec<DueHeap>,
     delay: Vec<f64>,
-    /// The instant from which on each server may be asked again.
-    free: Vec<f64>,
+    /// When each server was last asked.
+    asked: Vec<f64>,
     /// Servers that are asked whenever they may be, whether their first page is due or not.
     eager: Vec<bool>,
     agenda: Agenda,
@@ -278,7 +278,7 @@ impl DueQueues {
         Self {
             pages: vec![DueHeap::default(); delay.len()],
             delay: delay.to_vec(),
-            free: vec![f64::NEG_INFINITY; delay.len()],
+            asked: vec![f64::NEG_INFINITY; delay.len()],
             eager: vec![false; delay.len()],
             agenda: Agenda::new(vec![f64::INFINITY; delay.len()]),
         }
@@ -302,7 +302,7 @@ impl DueQueues {
     /// The first page of `server` was visited at `now` and is next due as given, or nevermore.
     pub fn visited(&mut self, server: ServerId, now: f64, next: Option<Due>) {
         let s = server.index();
-        self.free[s] = now + self.delay[s];
+        self.asked[s] = now;
         match next {
             Some(due) => self.pages[s].replace_first(due),
             None => {
@@ -329,11 +329,9 @@ impl DueQueues {
         if s == self.delay.len() {
             self.pages.push(DueHeap::default());
             self.delay.push(delay);
-            self.free.push(f64::NEG_INFINITY);
+            self.asked.push(f64::NEG_INFINITY);
             self.eager.push(false);
         } else {
-            // what was waited for under the old delay still counts
-            self.free[s] += delay - self.delay[s];
             self.delay[s] = delay;
         }
         self.agenda.set(server, self.key(s));
@@ -345,7 +343,16 @@ impl DueQueues {
 
     /// The instant from which on the server may be asked.
     pub fn free(&self, server: ServerId) -> f64 {
-        self.free[server.index()]
+        self.free_at(server.index())
+    }
+
+    fn free_at(&self, s: usize) -> f64 {
+        if self.delay[s] > 0.0 {
+            self.asked[s] + self.delay[s]
+        } else {
+            // always free, so that its pages keep their order among those of other servers
+            f64::NEG_INFINITY
+        }
     }
 
     /// Makes a server eager or not.
@@ -358,8 +365,8 @@ impl DueQueues {
     fn key(&self, s: usize) -> f64 {
         match self.pages[s].first() {
             None => f64::INFINITY,
-            Some(_) if self.eager[s] => self.free[s],
-            Some(due) => due.at.max(self.free[s]),
+            Some(_) if self.eager[s] => self.free_at(s),
+            Some(due) => due.at.max(self.free_at(s)),
         }
     }
 }
@@ -381,8 +388,7 @@ mod tests {
             };
             let mut list: Vec<Due> = (0..size).map(|page| due(&mut rng, page)).collect();
             let mut heap = DueHeap::from_entries(&list);
-            let mut next_page = size;
-            for _ in 0..1000 {
+            for next_page in size..size + 1000 {
                 list.sort_by(|a, b| a.at.total_cmp(&b.at));
                 assert_eq!(heap.first(), list.first().copied());
                 assert_eq!(heap.len(), list.len());
@@ -406,7 +412,6 @@ mod tests {
                         heap.push(list[list.len() - 1]);
                     }
                 }
-                next_page += 1;
             }
         }
     }

@@ -70,15 +70,10 @@ impl Signals {
         at: f64,
         outcome: Outcome<'_>,
     ) {
-        let Some(last) = last else { return };
-        let pending = std::mem::take(&mut self.pending[page.index()]);
-        let changed = match outcome {
-            Outcome::Failed => return,
-            Outcome::Unchanged => false,
-            Outcome::Changed => true,
-            Outcome::LastModified(modified) => modified > last,
-            Outcome::History(changes) => !changes.is_empty(),
+        let (Some(last), Some(changed)) = (last, outcome.changed_since(last)) else {
+            return;
         };
+        let pending = std::mem::take(&mut self.pending[page.index()]);
         let trust = &mut self.servers[server.index()];
         if changed {
             trust.changes += 1.0;
