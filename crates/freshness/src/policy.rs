@@ -1,8 +1,5 @@
 //! Which page to visit, and when.
-//!
-//! One small interface drives the simulator and the live robot alike: ask [`Policy::next`] what
-//! to do now, make the visit, and tell [`Policy::observe`] what came of it. A policy is told of
-//! pages that come and go, of a new budget and of new delays by [`Policy::change`], at any time.
+#![doc = include_str!("policy/README.md")]
 
 mod adaptive;
 mod beliefs;

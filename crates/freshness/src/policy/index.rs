@@ -1,5 +1,6 @@
 //! The index policy under Poisson changes: a page is worth a visit when
 //! `w·(1/λ − (τ + 1/λ)e^{−λτ})` reaches the price.
+#![doc = include_str!("index/README.md")]
 
 use super::beliefs::Beliefs;
 use super::priced::Worth;
