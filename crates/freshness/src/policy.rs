@@ -6,6 +6,7 @@ mod beliefs;
 mod greedy;
 mod index;
 mod intervals;
+mod learning;
 mod market;
 mod names;
 mod planned;
@@ -14,6 +15,7 @@ mod queue;
 pub mod schedule;
 mod shape;
 mod signals;
+mod trim;
 
 pub use names::{Error, build, names, split};
 

@@ -35,14 +35,12 @@ fn main() {
     let chosen = |name: &str| wanted.is_empty() || wanted.iter().any(|w| w == name);
     println!("pages,servers,policy,budget_share,median_ns,mean_ns,bytes_per_page,build_seconds");
     let planned = ["merge-opt-polite", "random-opt-polite"];
-    let (small, large) = (
-        Parameters {
-            pages: 10_000,
-            servers: 1,
-            ..Parameters::default()
-        },
-        Parameters::default(),
-    );
+    let of = |pages, servers| Parameters {
+        pages,
+        servers,
+        ..Parameters::default()
+    };
+    let (small, medium, large) = (of(10_000, 1), of(1_000_000, 2_000), Parameters::default());
     let due = ["delayed-opt-polite", "index"];
     let learners: [&str; 0] = [];
     let repository = generate(&small);
@@ -52,6 +50,12 @@ fn main() {
         .chain(&["greedy"])
         .chain(&learners)
     {
+        if chosen(name) {
+            measure(name, &repository);
+        }
+    }
+    let repository = generate(&medium);
+    for name in ["q-learning", "gradient"] {
         if chosen(name) {
             measure(name, &repository);
         }

@@ -4,6 +4,7 @@ use super::adaptive::Adaptive;
 use super::greedy::Greedy;
 use super::index::Index;
 use super::intervals::{Intervals, Rule};
+use super::learning::{Gradient, Learner, QTable};
 use super::planned::{Method, Planned};
 use super::priced::Priced;
 use super::schedule::Selection;
@@ -25,13 +26,15 @@ pub enum Error {
 }
 
 /// Policies whose names stand alone.
-const ALONE: [&str; 9] = [
+const ALONE: [&str; 11] = [
     "default",
     "index",
     "greedy",
     "uniform",
     "proportional",
     "epochs",
+    "q-learning",
+    "gradient",
     "fixed-interval",
     "multiplicative",
     "halfway",
@@ -75,6 +78,8 @@ pub fn build(name: &str, setup: &Setup) -> Result<Box<dyn Policy>, Error> {
         "uniform" => planned(Selection::Merge, "uniform", setup),
         "proportional" => planned(Selection::Merge, "proportional", setup),
         "epochs" => planned(Selection::Merge, "opt-polite", setup),
+        "q-learning" => Box::new(Learner::new(QTable::default(), setup)),
+        "gradient" => Box::new(Learner::new(Gradient::default(), setup)),
         "fixed-interval" => Box::new(Intervals::new(Rule::Fixed, setup)),
         "multiplicative" => Box::new(Intervals::new(Rule::Multiplicative, setup)),
         "halfway" => Box::new(Intervals::new(Rule::Halfway, setup)),

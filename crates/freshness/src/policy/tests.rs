@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A repository with servers of very different sizes, weights, and some pages that never change.
-struct Repository {
+pub(super) struct Repository {
     rate: Vec<f64>,
     weight: Vec<f64>,
     server: Vec<u32>,
@@ -14,7 +14,7 @@ struct Repository {
 }
 
 impl Repository {
-    fn random(seed: u64, sizes: &[usize], weighted: bool, budget_share: f64) -> Self {
+    pub(super) fn random(seed: u64, sizes: &[usize], weighted: bool, budget_share: f64) -> Self {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut repository = Self {
             rate: Vec::new(),
@@ -47,7 +47,7 @@ impl Repository {
         repository
     }
 
-    fn setup(&self, seed: u64) -> Setup<'_> {
+    pub(super) fn setup(&self, seed: u64) -> Setup<'_> {
         Setup {
             server: &self.server,
             weight: Some(&self.weight),
@@ -62,7 +62,7 @@ impl Repository {
         }
     }
 
-    fn bounds(&self) -> (f64, f64) {
+    pub(super) fn bounds(&self) -> (f64, f64) {
         let caps: Vec<f64> = self.delay.iter().map(|d| 1.0 / d).collect();
         allocate::bounds(&Problem {
             pages: Pages {
@@ -77,7 +77,7 @@ impl Repository {
     }
 
     /// Weighted freshness of `visits` over the later part of `[0, until)`, in exact expectation.
-    fn freshness(&self, visits: &[Vec<f64>], from: f64, until: f64) -> f64 {
+    pub(super) fn freshness(&self, visits: &[Vec<f64>], from: f64, until: f64) -> f64 {
         let (mut fresh, mut total) = (0.0, 0.0);
         for (page, visits) in visits.iter().enumerate() {
             let weight = self.weight[page];
@@ -99,7 +99,7 @@ impl Repository {
 }
 
 /// Runs a policy and returns the visits of each page; checks politeness on the way.
-fn drive(
+pub(super) fn drive(
     policy: &mut dyn Policy,
     repository: &Repository,
     until: f64,
@@ -144,7 +144,7 @@ fn count(visits: &[Vec<f64>]) -> f64 {
     visits.iter().map(Vec::len).sum::<usize>() as f64
 }
 
-const REPOSITORIES: [(u64, &[usize], bool, f64); 5] = [
+pub(super) const REPOSITORIES: [(u64, &[usize], bool, f64); 5] = [
     (1, &[300], false, 0.5),
     (2, &[400, 100, 10, 1, 1], true, 0.3),
     (3, &[50; 20], false, 0.9),
