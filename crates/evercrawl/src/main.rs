@@ -1,18 +1,21 @@
 //! The `evercrawl` command: arguments, subcommands, exit codes.
 //!
 //! Exit code 0 is success, 1 a failure (a full disk, a file that cannot be written), 2 bad input
-//! (arguments or files that ask for what cannot be).
+//! (arguments or files that ask for what cannot be), 130 an interruption that left a partial result.
 
 mod bad_input;
 mod fingerprint;
+mod interrupt;
 mod new_file;
 mod plan;
+mod simulate;
 mod table;
 mod terminal;
 mod units;
 
 use bad_input::BadInput;
 use clap::{Parser, Subcommand};
+use interrupt::Interrupted;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
@@ -27,17 +30,20 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Plan(plan::Arguments),
+    Simulate(simulate::Arguments),
 }
 
 fn main() -> ExitCode {
     // clap itself ends with 2 on arguments it cannot read
     let outcome = match Arguments::parse().command {
         Command::Plan(arguments) => plan::run(&arguments),
+        Command::Simulate(arguments) => simulate::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         // whoever read our output has seen enough
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if error.is::<Interrupted>() => ExitCode::from(interrupt::EXIT_CODE),
         Err(error) => {
             terminal::complain("error", &format!("{error:#}"));
             ExitCode::from(if error.is::<BadInput>() { 2 } else { 1 })

@@ -182,7 +182,9 @@ impl Table {
                 BadInput::at(&self.path, line, reason).into()
             }
             ErrorKind::Io(error) if is_broken_gzip(&error) => {
-                BadInput::file(&self.path, format!("is not sound gzip: {error}")).into()
+                let line = self.line_of(Some(self.reader.position()));
+                let reason = format!("is not sound gzip after this line: {error}");
+                BadInput::at(&self.path, line, reason).into()
             }
             ErrorKind::Io(error) => Err::<(), _>(error)
                 .with_context(|| format!("cannot read {}", self.path.display()))

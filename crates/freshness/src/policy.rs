@@ -1,9 +1,7 @@
 //! Which page to visit, and when.
-//!
-//! One small interface drives the simulator and the live robot alike: ask [`Policy::next`] what
-//! to do now, make the visit, and tell [`Policy::observe`] what came of it. A policy is told of
-//! pages that come and go, of a new budget and of new delays by [`Policy::change`], at any time.
+#![doc = include_str!("policy/README.md")]
 
+mod adaptive;
 mod beliefs;
 mod greedy;
 mod index;
@@ -15,6 +13,7 @@ mod planned;
 mod priced;
 mod queue;
 pub mod schedule;
+mod shape;
 mod signals;
 mod trim;
 
@@ -62,6 +61,21 @@ pub enum Outcome<'a> {
     /// All the instants at which the page changed since the last visit, ascending; empty when it
     /// did not.
     History(&'a [f64]),
+}
+
+impl Outcome<'_> {
+    /// Whether the page changed since its last visit; nothing is said by a failure or by a first
+    /// visit.
+    pub(crate) fn changed_since(&self, last: Option<f64>) -> Option<bool> {
+        let last = last?;
+        match self {
+            Self::Failed => None,
+            Self::Unchanged => Some(false),
+            Self::Changed => Some(true),
+            Self::LastModified(modified) => Some(*modified > last),
+            Self::History(changes) => Some(!changes.is_empty()),
+        }
+    }
 }
 
 /// What may change while a policy runs.

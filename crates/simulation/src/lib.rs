@@ -2,3 +2,10 @@
 
 pub mod chart;
 pub mod generate;
+pub mod knowledge;
+pub mod lanes;
+pub mod run;
+pub mod scenario;
+pub mod statistics;
+pub mod sweep;
+pub mod world;

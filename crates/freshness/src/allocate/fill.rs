@@ -16,6 +16,10 @@ const BLOCK: usize = 1 << 14;
 /// A sample of this size gives a first price that a few Newton steps over all pages finish.
 const SAMPLE: usize = 1 << 15;
 
+/// A reserve price is a rounded quotient, at which the demand, rounded too, may not be zero yet; a
+/// few units in the last place above it surely is.
+const BEYOND_ROUNDING: f64 = 1.0 + 4.0 * f64::EPSILON;
+
 /// The outcome: a frequency for each position and the prices that led to it.
 pub(crate) struct Filling {
     pub frequency: Vec<f64>,
@@ -49,6 +53,7 @@ pub(crate) fn fill<D: Demand>(demand: &D, offsets: &[usize], caps: &[f64], budge
                 .clone()
                 .map(|p| demand.reserve(p))
                 .fold(0.0, f64::max)
+                * BEYOND_ROUNDING
         })
         .collect();
     let global = global_price(demand, &servers, &reserves, budget);

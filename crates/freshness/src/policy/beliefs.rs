@@ -177,7 +177,11 @@ impl Learner {
 
 /// The interval that a visit tells of, and what it tells; nothing for a first visit that does not
 /// date the content.
-fn as_evidence(previous: f64, at: f64, outcome: Outcome<'_>) -> Option<(f64, Observation)> {
+pub(super) fn as_evidence(
+    previous: f64,
+    at: f64,
+    outcome: Outcome<'_>,
+) -> Option<(f64, Observation)> {
     if previous.is_nan() {
         // the age of the content on a first visit counts as one change that long ago
         let dated = match outcome {

@@ -96,14 +96,7 @@ impl Policy for Intervals {
             return;
         }
         let last = self.last[index];
-        let changed = match outcome {
-            Outcome::Failed => None,
-            _ if last.is_nan() => None,
-            Outcome::Unchanged => Some(false),
-            Outcome::Changed => Some(true),
-            Outcome::LastModified(modified) => Some(modified > last),
-            Outcome::History(changes) => Some(!changes.is_empty()),
-        };
+        let changed = outcome.changed_since((!last.is_nan()).then_some(last));
         if outcome != Outcome::Failed {
             self.last[index] = at;
         }

@@ -1,26 +1,18 @@
 //! Shadow prices without a pass over the pages.
 //!
-//! What pages demand at a price depends on `λ/w` alone, up to a factor `λ`: page *i* takes
-//! `λ·φ(price·λ/w)` visits. So pages are counted in narrow classes of `λ/w`, for each server, and
-//! the prices of the whole budget and of the servers at their caps are found over the classes. A
-//! page that comes, goes or changes its rate costs one addition.
+//! A page takes a visit every `unit·D(price·/(w·unit))`, where `D` is the delay of its shape (see
+//! `shape`) and `unit` its time scale. So what pages demand at a price depends on their shape and
+//! on `w·unit` alone, up to a factor `1/unit`. Pages are counted in narrow classes of the two, for
+//! each server, and the prices of the whole budget and of the servers at their caps are found over
+//! the classes. A page that comes, goes or is seen in a new light costs one addition.
 
+use super::shape::{Shape, Stake};
 use crate::ServerId;
 use crate::allocate::demand::Demand;
 use crate::allocate::fill::fill;
 
-/// Classes per doubling of `λ/w`: nine percent wide, so that the error of taking all pages of a
-/// class for its middle is below a thousandth.
+/// Classes per doubling of `w·unit`: nine percent wide, and each is taken at its mean.
 const PER_OCTAVE: f64 = 8.0;
-
-/// Visits per change, `φ`, that a page takes at a normalised price `ρ = price·λ/w`.
-pub(super) trait Appetite: Sync {
-    /// `φ(ρ)` and its derivative by `ln ρ`.
-    fn visits_per_change(&self, normal_price: f64) -> (f64, f64);
-
-    /// The normalised price from which on no visit is taken.
-    fn reserve(&self) -> f64;
-}
 
 /// Prices of a visit: one for the budget, one for each server.
 #[derive(Clone, Debug, Default)]
@@ -32,20 +24,22 @@ pub(super) struct Prices {
 
 #[derive(Clone, Copy, Debug)]
 struct Class {
-    /// `⌊PER_OCTAVE·log2(λ/w)⌋`
-    ratio: i16,
+    shape: Shape,
+    /// `⌊PER_OCTAVE·log2(w·unit)⌋`
+    octave: i16,
     pages: u32,
-    /// The sum of the rates.
-    changes: f32,
+    /// The sums over pages of `1/unit`, and of that divided by `w·unit`.
+    speed: f32,
+    ratio: f32,
 }
 
 /// Demand by server and class.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Market {
     servers: Vec<Vec<Class>>,
-    /// Rates that came or went since prices were last found, and all rates.
-    moved: f64,
-    total: f64,
+    /// Pages that came, went or changed class since prices were last found, and all pages.
+    moved: usize,
+    total: usize,
 }
 
 impl Market {
@@ -61,54 +55,66 @@ impl Market {
     }
 
     /// Counts a page in.
-    pub fn add(&mut self, server: ServerId, rate: f64, weight: f64) {
-        let Some(ratio) = class(rate, weight) else {
-            return;
-        };
+    pub fn add(&mut self, server: ServerId, stake: Stake) {
+        self.total += 1;
+        self.moved += 1;
+        self.count(server, stake, 1.0);
+    }
+
+    /// Counts a page out.
+    pub fn remove(&mut self, server: ServerId, stake: Stake) {
+        self.total -= 1;
+        self.moved += 1;
+        self.count(server, stake, -1.0);
+    }
+
+    /// A page is seen in a new light.
+    pub fn replace(&mut self, server: ServerId, before: Stake, after: Stake) {
+        self.moved += usize::from(class(before) != class(after));
+        self.count(server, before, -1.0);
+        self.count(server, after, 1.0);
+    }
+
+    fn count(&mut self, server: ServerId, stake: Stake, sign: f32) {
+        let Some(key) = class(stake) else { return };
+        let speed = sign * (1.0 / stake.unit) as f32;
+        let ratio = speed / (stake.weight * stake.unit) as f32;
         let classes = &mut self.servers[server.index()];
-        match classes.binary_search_by_key(&ratio, |class| class.ratio) {
+        match classes.binary_search_by_key(&key, |class| (class.shape, class.octave)) {
             Ok(k) => {
-                classes[k].pages += 1;
-                classes[k].changes += rate as f32;
+                let class = &mut classes[k];
+                class.speed += speed;
+                class.ratio += ratio;
+                if sign > 0.0 {
+                    class.pages += 1;
+                } else {
+                    class.pages -= 1;
+                    if class.pages == 0 {
+                        classes.remove(k);
+                    }
+                }
             }
             Err(k) => classes.insert(
                 k,
                 Class {
-                    ratio,
+                    shape: key.0,
+                    octave: key.1,
                     pages: 1,
-                    changes: rate as f32,
+                    speed,
+                    ratio,
                 },
             ),
         }
-        self.moved += rate;
-        self.total += rate;
-    }
-
-    /// Counts a page out.
-    pub fn remove(&mut self, server: ServerId, rate: f64, weight: f64) {
-        let Some(ratio) = class(rate, weight) else {
-            return;
-        };
-        let classes = &mut self.servers[server.index()];
-        if let Ok(k) = classes.binary_search_by_key(&ratio, |class| class.ratio) {
-            classes[k].pages -= 1;
-            classes[k].changes -= rate as f32;
-            if classes[k].pages == 0 {
-                classes.remove(k);
-            }
-        }
-        self.moved += rate;
-        self.total -= rate;
     }
 
     /// Whether enough has come and gone for new prices.
     pub fn stirred(&self) -> bool {
-        self.moved > 0.02 * self.total
+        self.moved * 50 > self.total
     }
 
     /// Finds the prices at which all servers together take the budget, each within its cap.
-    pub fn prices(&mut self, appetite: &impl Appetite, delay: &[f64], budget: f64) -> Prices {
-        self.moved = 0.0;
+    pub fn prices(&mut self, delay: &[f64], budget: f64) -> Prices {
+        self.moved = 0;
         let cap = |delay: &f64| {
             if *delay > 0.0 {
                 1.0 / delay
@@ -120,7 +126,7 @@ impl Market {
         let mut offsets = vec![0];
         let mut classes = Vec::new();
         for server in &self.servers {
-            classes.extend(server.iter().map(|class| Demanded::of(*class)));
+            classes.extend(server.iter().copied());
             offsets.push(classes.len());
         }
         if caps.iter().all(|cap| cap.is_infinite()) {
@@ -129,7 +135,7 @@ impl Market {
             offsets = vec![0, classes.len()];
             caps = vec![f64::INFINITY];
         }
-        let filling = fill(&Classes { classes, appetite }, &offsets, &caps, budget);
+        let filling = fill(&Classes(classes), &offsets, &caps, budget);
         let mut server = filling.server_price;
         server.resize(delay.len(), filling.price);
         Prices {
@@ -140,54 +146,49 @@ impl Market {
 }
 
 /// The class of a page; none for one that never changes or counts for nothing.
-fn class(rate: f64, weight: f64) -> Option<i16> {
-    (rate > 0.0 && weight > 0.0).then(|| (PER_OCTAVE * (rate / weight).log2()).floor() as i16)
+fn class(stake: Stake) -> Option<(Shape, i16)> {
+    let worth = stake.weight * stake.unit;
+    (worth > 0.0 && worth.is_finite()).then(|| {
+        let octave = (PER_OCTAVE * worth.log2()).floor() as i16;
+        (stake.shape, octave)
+    })
 }
 
-/// A class as the allocation sees it.
-#[derive(Clone, Copy, Debug)]
-struct Demanded {
-    ratio: f64,
-    changes: f64,
-}
-
-impl Demanded {
-    fn of(class: Class) -> Self {
-        Self {
-            ratio: ((f64::from(class.ratio) + 0.5) / PER_OCTAVE).exp2(),
-            changes: f64::from(class.changes).max(0.0),
-        }
-    }
-}
-
-fn merged(mut classes: Vec<Demanded>) -> Vec<Demanded> {
-    classes.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
+fn merged(mut classes: Vec<Class>) -> Vec<Class> {
+    classes.sort_by_key(|class| (class.shape, class.octave));
     classes.dedup_by(|later, kept| {
-        let same = later.ratio == kept.ratio;
+        let same = later.shape == kept.shape && later.octave == kept.octave;
         if same {
-            kept.changes += later.changes;
+            kept.speed += later.speed;
+            kept.ratio += later.ratio;
         }
         same
     });
     classes
 }
 
-struct Classes<'a, A> {
-    classes: Vec<Demanded>,
-    appetite: &'a A,
-}
+struct Classes(Vec<Class>);
 
-impl<A: Appetite> Demand for Classes<'_, A> {
+impl Demand for Classes {
     fn visits(&self, position: usize, price: f64) -> (f64, f64) {
-        let class = &self.classes[position];
-        let (visits, slope) = self.appetite.visits_per_change(price * class.ratio);
-        (class.changes * visits, class.changes * slope)
+        let class = &self.0[position];
+        let speed = f64::from(class.speed);
+        if speed <= 0.0 {
+            return (0.0, 0.0);
+        }
+        let gain = price * f64::from(class.ratio) / speed;
+        let (delay, slope) = class.shape.delay_and_slope(gain);
+        if delay.is_finite() {
+            (speed / delay, -speed * slope * gain / (delay * delay))
+        } else {
+            (0.0, 0.0)
+        }
     }
 
     fn reserve(&self, position: usize) -> f64 {
-        let class = &self.classes[position];
-        if class.changes > 0.0 {
-            self.appetite.reserve() / class.ratio
+        let class = &self.0[position];
+        if class.speed > 0.0 && class.ratio > 0.0 {
+            class.shape.reserve() * f64::from(class.speed / class.ratio)
         } else {
             0.0
         }

@@ -1,5 +1,6 @@
 //! Policies by name: `index`, or a selection and an allocation joined as in `merge-cho`.
 
+use super::adaptive::Adaptive;
 use super::greedy::Greedy;
 use super::index::Index;
 use super::intervals::{Intervals, Rule};
@@ -25,7 +26,8 @@ pub enum Error {
 }
 
 /// Policies whose names stand alone.
-const ALONE: [&str; 10] = [
+const ALONE: [&str; 11] = [
+    "default",
     "index",
     "greedy",
     "uniform",
@@ -70,16 +72,8 @@ pub fn names() -> Vec<String> {
 /// Builds a policy by its name.
 pub fn build(name: &str, setup: &Setup) -> Result<Box<dyn Policy>, Error> {
     Ok(match name {
-        "index" => {
-            let index = Index::new(setup);
-            Box::new(Priced::new(
-                index,
-                setup.server,
-                setup.delay,
-                setup.budget,
-                setup.start,
-            ))
-        }
+        "index" => Box::new(Priced::new(Index::new(setup), setup)),
+        "default" => Box::new(Priced::new(Adaptive::new(setup), setup)),
         "greedy" => Box::new(Greedy::new(setup)),
         "uniform" => planned(Selection::Merge, "uniform", setup),
         "proportional" => planned(Selection::Merge, "proportional", setup),

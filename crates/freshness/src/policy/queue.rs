@@ -35,8 +35,8 @@ pub(super) struct DueQueues {
 struct Server {
     pages: DueHeap,
     delay: f64,
-    /// The instant from which on it may be asked again.
-    free: f64,
+    /// When it was last asked.
+    asked: f64,
     /// Asked whenever it may be, whether its first page is due or not.
     eager: bool,
 }
@@ -46,8 +46,18 @@ impl Server {
         Self {
             pages: DueHeap::default(),
             delay,
-            free: f64::NEG_INFINITY,
+            asked: f64::NEG_INFINITY,
             eager: false,
+        }
+    }
+
+    /// The instant from which on it may be asked.
+    fn free(&self) -> f64 {
+        if self.delay > 0.0 {
+            self.asked + self.delay
+        } else {
+            // always free, so that its pages keep their order among those of other servers
+            f64::NEG_INFINITY
         }
     }
 
@@ -55,8 +65,8 @@ impl Server {
     fn wanted(&self) -> f64 {
         match self.pages.first() {
             None => f64::INFINITY,
-            Some(_) if self.eager => self.free,
-            Some(due) => due.at.max(self.free),
+            Some(_) if self.eager => self.free(),
+            Some(due) => due.at.max(self.free()),
         }
     }
 }
@@ -86,7 +96,7 @@ impl DueQueues {
     /// The first page of `server` was visited at `now` and is next due as given, or nevermore.
     pub fn visited(&mut self, server: ServerId, now: f64, next: Option<Due>) {
         self.update(server, |server| {
-            server.free = now + server.delay;
+            server.asked = now;
             match next {
                 Some(due) => server.pages.replace_first(due),
                 None => {
@@ -109,11 +119,7 @@ impl DueQueues {
         if server.index() == self.servers.len() {
             self.servers.push(Server::new(delay));
         }
-        self.update(server, |server| {
-            // what was waited for under the old delay still counts
-            server.free += delay - server.delay;
-            server.delay = delay;
-        });
+        self.update(server, |server| server.delay = delay);
     }
 
     /// The pages of each server.
@@ -123,7 +129,7 @@ impl DueQueues {
 
     /// The instant from which on the server may be asked.
     pub fn free(&self, server: ServerId) -> f64 {
-        self.servers[server.index()].free
+        self.servers[server.index()].free()
     }
 
     /// Makes a server eager or not.

@@ -1,4 +1,5 @@
 //! From frequencies to visits: schedules that know nothing of how pages change.
+#![doc = include_str!("schedule/README.md")]
 
 mod delayed;
 mod merge;

@@ -2,6 +2,7 @@
 
 use super::Outcome;
 use crate::{PageId, ServerId};
+use std::collections::BTreeMap;
 
 /// Of a server that has not shown anything yet, half of the changes are taken to be signalled,
 /// and as many signals to be false: worth a little, soon outweighed by what is seen.
@@ -17,10 +18,10 @@ struct Trust {
     quiet_time: f32,
 }
 
-/// One byte a page: signals since its last visit.
+/// Signals since the last visits, of the few pages that have any.
 #[derive(Clone, Debug)]
 pub(super) struct Signals {
-    pending: Vec<u8>,
+    pending: BTreeMap<PageId, u8>,
     servers: Vec<Trust>,
 }
 
@@ -32,15 +33,15 @@ const UNKNOWN: Trust = Trust {
 };
 
 impl Signals {
-    pub fn new(pages: usize, servers: usize) -> Self {
+    pub fn new(servers: usize) -> Self {
         Self {
-            pending: vec![0; pages],
+            pending: BTreeMap::new(),
             servers: vec![UNKNOWN; servers],
         }
     }
 
     pub fn signal(&mut self, page: PageId) {
-        let pending = &mut self.pending[page.index()];
+        let pending = self.pending.entry(page).or_default();
         *pending = pending.saturating_add(1);
     }
 
@@ -70,15 +71,10 @@ impl Signals {
         at: f64,
         outcome: Outcome<'_>,
     ) {
-        let Some(last) = last else { return };
-        let pending = std::mem::take(&mut self.pending[page.index()]);
-        let changed = match outcome {
-            Outcome::Failed => return,
-            Outcome::Unchanged => false,
-            Outcome::Changed => true,
-            Outcome::LastModified(modified) => modified > last,
-            Outcome::History(changes) => !changes.is_empty(),
+        let (Some(last), Some(changed)) = (last, outcome.changed_since(last)) else {
+            return;
         };
+        let pending = self.pending.remove(&page).unwrap_or(0);
         let trust = &mut self.servers[server.index()];
         if changed {
             trust.changes += 1.0;
@@ -89,11 +85,9 @@ impl Signals {
         }
     }
 
+    /// A page comes, maybe at the index of one that went.
     pub fn add(&mut self, page: PageId) {
-        if page.index() == self.pending.len() {
-            self.pending.push(0);
-        }
-        self.pending[page.index()] = 0;
+        self.pending.remove(&page);
     }
 
     pub fn add_server(&mut self) {

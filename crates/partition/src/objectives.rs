@@ -1,0 +1,100 @@
+#![doc = include_str!("objectives/README.md")]
+
+use crate::graph::{Graph, GraphBuilder, Load, Vertex};
+use crate::limits::Balance;
+use crate::multilevel;
+use crate::task::{PartitionError, Task};
+
+/// One graph over the common vertices and how much it matters.
+#[derive(Clone, Copy, Debug)]
+pub struct Objective<'a> {
+    /// Heavy edges are good to keep within a part.
+    pub graph: &'a Graph,
+    /// The preference factor.
+    pub preference: f64,
+}
+
+/// A measured cost between a robot and a host: RTT or distance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// The robot's vertex.
+    pub robot: Vertex,
+    /// The host's vertex.
+    pub host: Vertex,
+    /// Milliseconds or kilometres; not negative.
+    pub cost: f64,
+}
+
+/// The graph of an objective in which *small* is good: an edge weighs what its host saves, page
+/// by page, over its costliest measured robot. Cutting all but the edge to its own robot, a host
+/// loses the savings of all others: the least cut is the least cost. `pages` has one entry a
+/// vertex of the common numbering.
+pub fn from_costs(pages: &[u64], costs: &[Cost]) -> Result<Graph, PartitionError> {
+    let mut builder = GraphBuilder::new(pages.len());
+    let mut worst = vec![0.0_f64; pages.len()];
+    for cost in costs {
+        // the builder's own check of range and sign
+        builder.link(cost.robot, cost.host, cost.cost)?;
+        let worst = &mut worst[cost.host as usize];
+        *worst = worst.max(cost.cost);
+    }
+    let mut builder = GraphBuilder::new(pages.len());
+    for (v, &count) in (0..).zip(pages) {
+        builder.pages(v, count)?;
+    }
+    for cost in costs {
+        builder.robot(cost.robot)?;
+        let saved = worst[cost.host as usize] - cost.cost;
+        let count = pages[cost.host as usize] as f64;
+        builder.link(cost.robot, cost.host, saved * count)?;
+    }
+    Ok(builder.build()?)
+}
+
+/// Partitions each objective's graph alone and returns the cuts `ec_i`, in the graph's own units.
+pub fn lone_cuts(
+    objectives: &[Objective],
+    capacities: &[f64],
+    balance: Balance,
+    robots: &[Vertex],
+    seed: u64,
+) -> Result<Vec<f64>, PartitionError> {
+    objectives
+        .iter()
+        .map(|objective| {
+            let mut task = Task::new(objective.graph, capacities, balance);
+            task.robots = robots;
+            task.seed = seed;
+            let answer = multilevel::partition(&task)?;
+            Ok(answer.cut as f64 * objective.graph.unit())
+        })
+        .collect()
+}
+
+/// `w = Σ p_i·w_i/ec_i`: each objective is measured by the cut it would have alone, so that
+/// links, milliseconds and kilometres can be added. Vertices weigh what they weigh in the first.
+pub fn combine(objectives: &[Objective], cuts: &[f64]) -> Result<Graph, PartitionError> {
+    let Some(first) = objectives.first() else {
+        return Err(PartitionError::NoObjectives);
+    };
+    let vertices = first.graph.len();
+    let mut builder = GraphBuilder::new(vertices);
+    for v in first.graph.vertices() {
+        let Load { pages, servers, .. } = first.graph.load(v);
+        builder.pages(v, pages)?.servers(v, servers)?;
+    }
+    for (objective, &cut) in objectives.iter().zip(cuts) {
+        // an objective that alone costs nothing still counts: as one unit of its weight
+        let cut = cut.max(objective.graph.unit());
+        let factor = objective.preference * objective.graph.unit() / cut;
+        for v in objective.graph.vertices() {
+            for link in objective.graph.links(v).iter().filter(|link| v < link.to) {
+                builder.link(v, link.to, factor * f64::from(link.weight))?;
+            }
+        }
+    }
+    Ok(builder.build()?)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,15 @@
+#![doc = include_str!("refine/README.md")]
+
+mod connections;
+mod instance;
+mod rebalance;
+mod search;
+mod state;
+
+pub(crate) use instance::{FREE, Instance};
+pub(crate) use rebalance::rebalance;
+pub(crate) use search::{Reach, propagate, refine};
+pub(crate) use state::{Score, State};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,16 @@
+#![doc = include_str!("routing/README.md")]
+
+mod aggregate;
+mod lookup;
+mod prefix;
+mod router;
+mod table;
+
+pub use aggregate::{Unknown, aggregate};
+pub use lookup::Lookup;
+pub use prefix::{Family, Prefix, PrefixError};
+pub use router::{Assigned, Fleet, Router, RoutingError, Target};
+pub use table::{Entry, Table, TwoOwners};
+
+#[cfg(test)]
+mod tests;
