@@ -4,6 +4,7 @@ use super::adaptive::Adaptive;
 use super::greedy::Greedy;
 use super::index::Index;
 use super::intervals::{Intervals, Rule};
+use super::memory::Memory;
 use super::planned::{Method, Planned};
 use super::priced::Priced;
 use super::schedule::Selection;
@@ -25,10 +26,11 @@ pub enum Error {
 }
 
 /// Policies whose names stand alone.
-const ALONE: [&str; 9] = [
+const ALONE: [&str; 10] = [
     "default",
     "index",
     "greedy",
+    "memory",
     "uniform",
     "proportional",
     "epochs",
@@ -72,6 +74,7 @@ pub fn build(name: &str, setup: &Setup) -> Result<Box<dyn Policy>, Error> {
         "index" => Box::new(Priced::new(Index::new(setup), setup)),
         "default" => Box::new(Priced::new(Adaptive::new(setup), setup)),
         "greedy" => Box::new(Greedy::new(setup)),
+        "memory" => Box::new(Memory::new(setup)),
         "uniform" => planned(Selection::Merge, "uniform", setup),
         "proportional" => planned(Selection::Merge, "proportional", setup),
         "epochs" => planned(Selection::Merge, "opt-polite", setup),
