@@ -1,11 +1,13 @@
 //! What is worked out for a page whose gaps are known: its demand for visits at any price, and its
 //! delays at one.
 
-use super::solver::{Ages, Delays, Scales, Solution, Solver};
+use super::solver::{Ages, Delays, Scales, Solver};
 use crate::policy::lifetime::Lifetime;
 
 /// Prices at which the demand is found, in geometric progression.
-const PRICES: usize = 20;
+const PRICES: usize = 24;
+/// The factor by which the highest of them is sought.
+const DESCENT: f64 = 1.5;
 
 /// A page's best habits. Prices are those of a page of weight one.
 #[derive(Clone, Debug)]
@@ -29,16 +31,21 @@ impl Habit {
         let ages = Ages::new(scales);
         let solver = solver(&life, scales, ages);
         // at the lowest price the delay is about the shortest on the grid
-        let (lowest, highest) = (scales.median / 1024.0, solver.most_fresh());
+        let lowest = scales.median / 1024.0;
+        let mut highest = solver.most_fresh();
+        let mut last = solver.solve(highest, None);
+        while last.gain <= 0.0 && highest > 2.0 * lowest {
+            highest /= DESCENT;
+            last = solver.solve(highest, Some(&last));
+        }
+        highest *= DESCENT;
         let step = (highest / lowest).ln() / (PRICES - 1) as f64;
         let mut visits = [0.0; PRICES];
-        let mut last: Option<Solution> = None;
         for (k, visits) in visits.iter_mut().enumerate().rev() {
-            let solution = solver.solve(lowest * (step * k as f64).exp(), last.as_ref());
-            if solution.gain > 0.0 {
-                *visits = solution.visits as f32;
+            last = solver.solve(lowest * (step * k as f64).exp(), Some(&last));
+            if last.gain > 0.0 {
+                *visits = last.visits as f32;
             }
-            last = Some(solution);
         }
         Self {
             life,

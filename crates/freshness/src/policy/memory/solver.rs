@@ -76,7 +76,7 @@ impl Ages {
     fn age(&self, node: usize) -> f64 {
         match node {
             0 => 0.0,
-            _ => self.first * self.ratio.powi(node as i32 - 1),
+            _ => self.first * self.ratio.powf(node as f64 - 1.0),
         }
     }
 
@@ -130,7 +130,7 @@ impl Solver {
     ) -> Self {
         let (first, last) = (scales.median / 32.0, 16.0 * scales.longest);
         let ratio = (last / first).powf(1.0 / (DELAYS - 1) as f64);
-        let delays: [f64; DELAYS] = std::array::from_fn(|d| first * ratio.powi(d as i32));
+        let delays: [f64; DELAYS] = std::array::from_fn(|d| first * ratio.powf(d as f64));
         let steps = (0..AGES).map(|node| {
             let age = ages.age(node);
             let (alive, lived) = (survival(age), limited_mean(age));
