@@ -3,7 +3,7 @@
 
 pub(crate) mod demand;
 pub(crate) mod fill;
-mod grouping;
+pub(crate) mod grouping;
 mod price;
 pub mod wolf;
 

@@ -2,7 +2,7 @@
 
 /// Pages in the order of their servers: server `s` holds the positions
 /// `offsets[s]..offsets[s + 1]`.
-pub(super) struct Grouping {
+pub(crate) struct Grouping {
     pub offsets: Vec<usize>,
     /// The page at each position; `None` when pages already stand in the order of their servers.
     order: Option<Vec<u32>>,

@@ -2,6 +2,7 @@
 //! stay fresh for long after the visit.
 
 use super::beliefs::Beliefs;
+use super::lifetime::{Appeared, Lifetime};
 use super::queue::Agenda;
 use super::{Change, Knowledge, Next, Outcome, Policy, Setup};
 use crate::allocate::{self, Allocation, Pages, Problem};
@@ -11,14 +12,13 @@ use crate::{PageId, ServerId};
 /// What GREEDY knows of a page, best promise first in its server's list.
 struct Candidate {
     page: PageId,
-    /// The weighted expected time from an arbitrary instant to the next change: what a visit gains
-    /// if the copy is stale, and so at most.
+    weight: f64,
+    /// At least what a visit can ever gain.
     promise: f64,
     rate: f64,
     last: f64,
-    /// The last change known at the last visit.
-    changed: f64,
-    gap: Option<Gap>,
+    appeared: Appeared,
+    life: Option<Lifetime>,
 }
 
 struct Server {
@@ -34,6 +34,8 @@ pub(super) struct Greedy {
     agenda: Agenda,
     beliefs: Beliefs,
     server: Vec<u32>,
+    /// Where each page stands in its server's list.
+    place: Vec<u32>,
     budget: f64,
     start: f64,
     visits_to_plan: usize,
@@ -41,19 +43,70 @@ pub(super) struct Greedy {
 }
 
 impl Candidate {
-    /// `E[next change − now | changed since last visit]·Pr[changed since last visit]`. The first
-    /// factor is taken as the mean time to the next change from an arbitrary instant: after the
-    /// unknown change the process has forgotten most of its past.
-    fn index(&self, now: f64) -> f64 {
-        let changed = match &self.gap {
-            None => -(-self.rate * (now - self.last)).exp_m1(),
-            Some(gap) => {
-                let age = self.last - self.changed;
-                1.0 - gap.residual_survival(age, now - self.last)
-            }
-        };
-        self.promise * changed
+    fn new(page: PageId, life: Option<Lifetime>) -> Self {
+        Self {
+            page,
+            weight: 0.0,
+            promise: 0.0,
+            rate: 0.0,
+            last: f64::NEG_INFINITY,
+            appeared: Appeared::EVER,
+            life,
+        }
     }
+
+    /// `E[next change − now | changed since last visit]·Pr[changed since last visit]`.
+    fn index(&self, now: f64) -> f64 {
+        let elapsed = now - self.last;
+        match &self.life {
+            None => self.promise * -(-self.rate * elapsed).exp_m1(),
+            Some(life) if elapsed == f64::INFINITY => self.weight * time_left(life.gap(), elapsed),
+            Some(life) => {
+                let changed = 1.0 - self.appeared.unchanged(life, self.last, now);
+                self.weight * changed * time_left(life.gap(), elapsed)
+            }
+        }
+    }
+
+    fn expect(&mut self, rate: f64, weight: f64) {
+        self.rate = rate;
+        self.weight = weight;
+        self.promise = if rate > 0.0 {
+            weight * self.life.as_ref().map_or(1.0 / rate, most_time_left)
+        } else {
+            0.0
+        };
+    }
+}
+
+/// The expected time to the next change of a content that appeared within the last `elapsed`: its
+/// age is that of the stationary process, of density `P(X > a)` over `a < elapsed`.
+fn time_left(gap: &Gap, elapsed: f64) -> f64 {
+    if elapsed == f64::INFINITY {
+        return gap.gain_supremum();
+    }
+    let newer = 1.0 - gap.stationary_survival(elapsed);
+    if newer > 1e-9 {
+        gap.freshness(elapsed) * elapsed / newer
+    } else {
+        gap.mean()
+    }
+}
+
+/// At least [`time_left`] whatever has elapsed: between two times its numerator is at most that of
+/// the later and its denominator at least that of the earlier.
+fn most_time_left(life: &Lifetime) -> f64 {
+    let gap = life.gap();
+    let mut most = gap.gain_supremum();
+    let mut later = life.longest();
+    while later > gap.mean() * 1e-3 {
+        let earlier = later / 1.25;
+        let newer = 1.0 - gap.stationary_survival(earlier);
+        most = most.max(gap.freshness(later) * later / newer);
+        later = earlier;
+    }
+    // a content just changed
+    most.max(gap.mean() * 1.01)
 }
 
 impl Greedy {
@@ -74,21 +127,17 @@ impl Greedy {
             agenda: Agenda::new(vec![f64::INFINITY; setup.delay.len()]),
             beliefs,
             server: setup.server.to_vec(),
+            place: vec![0; setup.server.len()],
             budget: setup.budget,
             start: setup.start,
             visits_to_plan: 0,
             stale_plan: true,
         };
         for (page, &s) in setup.server.iter().enumerate() {
-            let gap = gaps.and_then(|gaps| Gap::histogram(&gaps[page]).ok());
-            greedy.servers[s as usize].candidates.push(Candidate {
-                page: PageId(page as u32),
-                promise: 0.0,
-                rate: 0.0,
-                last: f64::NEG_INFINITY,
-                changed: f64::NEG_INFINITY,
-                gap,
-            });
+            let life = gaps.and_then(|gaps| Lifetime::of(&gaps[page]));
+            greedy.servers[s as usize]
+                .candidates
+                .push(Candidate::new(PageId(page as u32), life));
         }
         greedy
     }
@@ -126,20 +175,15 @@ impl Greedy {
         }
         for (s, server) in self.servers.iter_mut().enumerate() {
             for candidate in &mut server.candidates {
-                let (rate, weight) = (
-                    self.beliefs.rate(candidate.page),
-                    self.beliefs.weight(candidate.page),
-                );
-                candidate.rate = rate;
-                let stays = candidate
-                    .gap
-                    .as_ref()
-                    .map_or(1.0 / rate, Gap::gain_supremum);
-                candidate.promise = if rate > 0.0 { weight * stays } else { 0.0 };
+                let page = candidate.page;
+                candidate.expect(self.beliefs.rate(page), self.beliefs.weight(page));
             }
             server
                 .candidates
                 .sort_by(|a, b| b.promise.total_cmp(&a.promise));
+            for (place, candidate) in server.candidates.iter().enumerate() {
+                self.place[candidate.page.index()] = place as u32;
+            }
             server.slot = if server.rate == 0.0 {
                 f64::INFINITY
             } else if server.slot.is_finite() {
@@ -173,7 +217,7 @@ impl Server {
                 break;
             }
             // Poisson: no more than the time since the last visit, which saves the exponential
-            if candidate.gap.is_none()
+            if candidate.life.is_none()
                 && candidate.promise * candidate.rate * (now - candidate.last) <= best.0
             {
                 continue;
@@ -222,23 +266,15 @@ impl Policy for Greedy {
         if self.beliefs.weight(page) == 0.0 {
             return;
         }
-        let changed = match outcome {
-            Outcome::LastModified(modified) => modified,
-            Outcome::History(changes) if !changes.is_empty() => changes[changes.len() - 1],
-            Outcome::Changed => at,
-            _ => f64::NAN,
-        };
-        if !changed.is_nan()
-            && self.servers[server.index()]
-                .candidates
-                .iter()
-                .any(|c| c.gap.is_some())
-        {
-            let candidates = &mut self.servers[server.index()].candidates;
-            if let Some(candidate) = candidates.iter_mut().find(|c| c.page == page) {
-                candidate.changed = changed;
-            }
+        if self.stale_plan {
+            // pages came or went: places may be wrong
+            self.plan(at);
         }
+        let place = self.place[page.index()] as usize;
+        let previous = self.beliefs.last_visit(page).unwrap_or(f64::NEG_INFINITY);
+        self.servers[server.index()].candidates[place]
+            .appeared
+            .observe(previous, at, outcome);
         self.beliefs.observe(page, server, at, outcome);
     }
 
@@ -252,18 +288,14 @@ impl Policy for Greedy {
             } => {
                 if page.index() == self.server.len() {
                     self.server.push(server.0);
+                    self.place.push(0);
                 } else {
                     self.server[page.index()] = server.0;
                 }
                 self.beliefs.add(page, server, weight, rate);
-                self.servers[server.index()].candidates.push(Candidate {
-                    page,
-                    promise: 0.0,
-                    rate: 0.0,
-                    last: f64::NEG_INFINITY,
-                    changed: f64::NEG_INFINITY,
-                    gap: None,
-                });
+                self.servers[server.index()]
+                    .candidates
+                    .push(Candidate::new(page, None));
             }
             Change::RemovePage(page) => {
                 let server = ServerId(self.server[page.index()]);

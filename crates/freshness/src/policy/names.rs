@@ -5,6 +5,7 @@ use super::greedy::Greedy;
 use super::index::Index;
 use super::intervals::{Intervals, Rule};
 use super::learning::{Gradient, Learner, QTable};
+use super::memory::Memory;
 use super::planned::{Method, Planned};
 use super::priced::Priced;
 use super::schedule::Selection;
@@ -26,10 +27,11 @@ pub enum Error {
 }
 
 /// Policies whose names stand alone.
-const ALONE: [&str; 11] = [
+const ALONE: [&str; 12] = [
     "default",
     "index",
     "greedy",
+    "memory",
     "uniform",
     "proportional",
     "epochs",
@@ -75,6 +77,7 @@ pub fn build(name: &str, setup: &Setup) -> Result<Box<dyn Policy>, Error> {
         "index" => Box::new(Priced::new(Index::new(setup), setup)),
         "default" => Box::new(Priced::new(Adaptive::new(setup), setup)),
         "greedy" => Box::new(Greedy::new(setup)),
+        "memory" => Box::new(Memory::new(setup)),
         "uniform" => planned(Selection::Merge, "uniform", setup),
         "proportional" => planned(Selection::Merge, "proportional", setup),
         "epochs" => planned(Selection::Merge, "opt-polite", setup),

@@ -1,3 +1,5 @@
+mod dated;
+
 use super::*;
 use crate::allocate::{self, Pages, Problem};
 use crate::measure::score_poisson;
