@@ -32,7 +32,7 @@ Examples:
 
   What can a policy do that starts knowing nothing, when visits tell the date of the last change?
     evercrawl simulate freshness --trace changes.csv --items items.csv --politeness 15s \\
-        --knowledge online --observe last-modified --policy index --budget 0.5/change --seeds 5
+        --knowledge online --observe last-modified --policy default --budget 0.5/change --seeds 5
 
 Files, plain or gzipped (.gz):
   scenario     TOML; examples/repository.toml explains every key
@@ -80,13 +80,14 @@ pub struct Arguments {
 
     /// Policies by name, with commas between them, or 'all'
     ///
-    /// A name stands alone (index, greedy, uniform, …) or joins a selection and an allocation, as
-    /// in merge-cho; an unknown one lists them all.
+    /// A name stands alone (default, index, greedy, uniform, …) or joins a selection and an allocation, as
+    /// in merge-cho; an unknown one lists them all. 'default' is evercrawl's own: it learns what the
+    /// --knowledge does not tell it.
     #[arg(
         long,
         value_name = "NAMES",
         value_delimiter = ',',
-        default_value = "merge-opt-polite,index,uniform"
+        default_value = "default,merge-opt-polite,index,uniform"
     )]
     policy: Vec<String>,
 
