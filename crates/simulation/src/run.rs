@@ -22,7 +22,8 @@ use std::{
 pub const WINDOWS: usize = 200;
 
 /// A run has converged when the mean freshness of the last [`SPAN`] windows differs from that of
-/// the as many before by less than this part of it, [`STEADY`] times in a row.
+/// the as many before by less than this part of it, [`STEADY`] times in a row, and as many visits
+/// were made as there are pages.
 pub const TOLERANCE: f64 = 1e-4;
 /// See [`TOLERANCE`].
 pub const SPAN: usize = 8;
@@ -145,6 +146,8 @@ impl<'w> Run<'w> {
             && matches!(self.world.changes, Changes::Poisson(_))
             && self.series.len() < self.options.windows
             && self.steady >= STEADY
+            // what has hardly begun stands still too
+            && self.visits() >= self.world.pages() as u64
     }
 
     /// Mean freshness of each window that was run.

@@ -145,9 +145,10 @@ pub struct Arguments {
 
     /// Run to the end even when the freshness has converged
     ///
-    /// Runs over Poisson changes with known rates end early when the mean freshness of 8 windows
-    /// (of 200 in all) differs by less than 0.01 % from that of the 8 before, three times in a row;
-    /// the rest of the time is taken to be like those.
+    /// Runs over Poisson changes of policies that do not learn end early when there were as many
+    /// visits as pages and the mean freshness of 8 windows (of 200 in all) differs by less than
+    /// 0.01 % from that of the 8 before, three times in a row; the rest of the time is taken to be
+    /// like those.
     #[arg(long)]
     no_early_stop: bool,
 
