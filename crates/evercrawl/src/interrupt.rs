@@ -1,5 +1,6 @@
 //! Ctrl-C as a wish to stop: long work looks at a flag and ends with what it has.
 
+use crate::new_file;
 use std::fmt;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +17,7 @@ pub fn stop_on_interrupt() -> &'static AtomicBool {
         // without a handler Ctrl-C ends the process, which is what it does anyway
         let _ = ctrlc::set_handler(|| {
             if STOP.swap(true, Ordering::Relaxed) {
+                new_file::remove_pending();
                 std::process::exit(i32::from(EXIT_CODE));
             }
         });

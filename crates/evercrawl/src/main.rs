@@ -4,6 +4,7 @@
 //! (arguments or files that ask for what cannot be), 130 an interruption that left a partial result.
 
 mod bad_input;
+mod demo;
 mod fingerprint;
 mod interrupt;
 mod new_file;
@@ -29,6 +30,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Demo(demo::Arguments),
     Plan(plan::Arguments),
     Simulate(simulate::Arguments),
 }
@@ -36,6 +38,7 @@ enum Command {
 fn main() -> ExitCode {
     // clap itself ends with 2 on arguments it cannot read
     let outcome = match Arguments::parse().command {
+        Command::Demo(arguments) => demo::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
     };

@@ -111,14 +111,20 @@ fn directory(target: &Path) -> &Path {
     }
 }
 
+/// Takes away all files not finished, for a process about to end.
+pub fn remove_pending() {
+    pending(|pending| {
+        for temporary in pending.iter() {
+            let _ = fs::remove_file(temporary);
+        }
+    });
+}
+
 fn remove_on_interrupt(temporary: &Path) {
     ON_INTERRUPT.call_once(|| {
         // without a handler a file may be left behind, which is no reason to stop
         let _ = ctrlc::set_handler(|| {
-            let pending = PENDING.lock().unwrap_or_else(PoisonError::into_inner);
-            for temporary in pending.iter() {
-                let _ = fs::remove_file(temporary);
-            }
+            remove_pending();
             std::process::exit(INTERRUPTED);
         });
     });

@@ -14,8 +14,9 @@ use crate::new_file::check_target;
 use crate::terminal::{self, complain, grouped, short};
 use crate::units::{Budget, Seconds};
 use anyhow::Result;
-use choice::{Choice, divide};
-use freshness::allocate::{Allocation, age, freshness};
+use choice::{Choice, divide, freshness};
+use freshness::allocate::age;
+use freshness::gap::Gap;
 use histories::Histories;
 use report::{Outcome, Report, Target};
 use repository::Repository;
@@ -123,6 +124,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         .map(Histories::read)
         .transpose()?;
     let repository = Repository::read(&arguments.pages, &delays, histories.as_ref())?;
+    let gaps = (histories.as_ref())
+        .map(|histories| histories.gaps(&repository))
+        .transpose()?;
+    let gaps = gaps.as_deref();
     let problem = repository.problem(0.0);
     let capacity = problem.capacity();
     if let Some(Budget(budget)) = arguments.budget
@@ -136,8 +141,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         .into());
     }
     let value = |choice, budget| -> Result<f64> {
-        let frequency = divide(choice, &repository, histories.as_ref(), budget)?;
-        Ok(freshness(problem.pages, &frequency))
+        let frequency = divide(choice, &repository, gaps, budget)?;
+        Ok(freshness(&repository, gaps, &frequency))
     };
     let answer = (arguments.target_freshness)
         .map(|target| {
@@ -166,15 +171,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     if let Some(budget) = budget {
         let start = Instant::now();
-        let frequency = divide(first, &repository, histories.as_ref(), budget)?;
+        let frequency = divide(first, &repository, gaps, budget)?;
         let seconds = start.elapsed().as_secs_f64();
-        report.outcome = judge(&repository, &frequency, first, budget, &value)?;
+        report.outcome = judge(&repository, gaps, &frequency, first, budget, &value)?;
         report.outcome.seconds = Some(seconds);
         if let Some(path) = &arguments.curve {
-            curve::draw(path, &choices, budget, capacity, &value)?;
+            let bounds = Choice::bounds(gaps);
+            curve::draw(path, &choices, bounds, budget, capacity, &value)?;
         }
         if let Some(path) = &arguments.out {
-            write::write(path, &repository, &frequency)?;
+            write::write(path, &repository, gaps, &frequency)?;
         }
     } else if arguments.out.is_some() || arguments.curve.is_some() {
         let warning = "no file was written: without --budget there is nothing to plan with";
@@ -225,22 +231,33 @@ fn check(arguments: &Arguments) -> Result<Vec<Choice>> {
 /// What a plan is worth.
 fn judge(
     repository: &Repository,
+    gaps: Option<&[Option<Gap>]>,
     frequency: &[f64],
     choice: Choice,
     budget: f64,
     value: &impl Fn(Choice, f64) -> Result<f64>,
 ) -> Result<Outcome> {
     let problem = repository.problem(budget);
-    let own = freshness(problem.pages, frequency);
-    let bound = |allocation| match choice {
-        Choice::Rates(chosen) if chosen == allocation => Ok(own),
-        _ => value(Choice::Rates(allocation), budget),
+    let own = freshness(repository, gaps, frequency);
+    let bound = |best: Choice| {
+        if best == choice {
+            Ok(own)
+        } else {
+            value(best, budget)
+        }
     };
-    let unpolite = bound(Allocation::Cho)?;
-    let polite = if problem.caps.iter().all(|cap| cap.is_infinite()) {
-        unpolite
+    let (best_unpolite, best_polite) = Choice::bounds(gaps);
+    let no_limits = problem.caps.iter().all(|cap| cap.is_infinite());
+    let (unpolite, polite) = if no_limits {
+        // both are the same
+        let best = bound(if choice == best_unpolite {
+            best_unpolite
+        } else {
+            best_polite
+        })?;
+        (best, best)
     } else {
-        bound(Allocation::OptPolite)?
+        (bound(best_unpolite)?, bound(best_polite)?)
     };
     let mut visits = vec![0.0; problem.caps.len()];
     for (&server, frequency) in problem.server.iter().zip(frequency) {
@@ -251,13 +268,15 @@ fn judge(
         visits.iter().zip(problem.caps).filter(at).count()
     };
     let counts = |page: usize| {
-        problem.pages.rate[page] > 0.0 && problem.pages.weight.is_none_or(|w| w[page] > 0.0)
+        let changes = gaps.map_or(problem.pages.rate[page] > 0.0, |gaps| gaps[page].is_some());
+        changes && problem.pages.weight.is_none_or(|w| w[page] > 0.0)
     };
     Ok(Outcome {
         freshness: Some(own),
         bound_unpolite: Some(unpolite),
         bound_polite: Some(polite),
-        mean_age_days: Some(age(problem.pages, frequency)),
+        // there is a closed form for Poisson changes only
+        mean_age_days: gaps.is_none().then(|| age(problem.pages, frequency)),
         starved_pages: Some(
             (0..problem.len())
                 .filter(|&p| counts(p) && frequency[p] == 0.0)

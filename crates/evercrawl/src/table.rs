@@ -176,9 +176,10 @@ impl Table {
                 let hint = if len > expected_len {
                     " (a field with a comma in it needs quotes)"
                 } else {
-                    ""
+                    " (is a quote left open?)"
                 };
-                let reason = format!("{len} fields where the header has {expected_len}{hint}");
+                let fields = if len == 1 { "field" } else { "fields" };
+                let reason = format!("{len} {fields} where the header has {expected_len}{hint}");
                 BadInput::at(&self.path, line, reason).into()
             }
             ErrorKind::Io(error) if is_broken_gzip(&error) => {
@@ -197,6 +198,10 @@ impl Table {
 /// The bytes of a file, unpacked if need be and without the mark some editors put first.
 fn open(path: &Path, progress: &'static str) -> Result<(Box<dyn Read>, ProgressBar)> {
     let unreadable = |error: io::Error| BadInput::file(path, format!("cannot be read: {error}"));
+    if path == Path::new("-") && !path.exists() {
+        let reason = "is no file; /dev/stdin reads from a pipe";
+        return Err(BadInput::file(path, reason).into());
+    }
     let mut file = File::open(path).map_err(unreadable)?;
     let found = file.metadata().map_err(unreadable)?;
     if found.is_dir() {

@@ -215,7 +215,7 @@ fn every_bad_row_is_named_by_file_and_line() {
     );
     check(
         "page,server,change_rate\na,s\n",
-        "pages.csv:2: 2 fields where the header has 3",
+        "pages.csv:2: 2 fields where the header has 3 (is a quote left open?)",
     );
     check(
         "page,server,change_rate\na,b,s,1\n",
@@ -553,4 +553,66 @@ mod unix {
         assert_eq!(twice.status.code(), Some(2));
         assert!(text(&twice.stderr).contains("twice"));
     }
+}
+
+/// One page that changes in bursts and one by the clock, both twice a day on the average.
+fn histories() -> String {
+    let day = |day: u32| {
+        let at = day * 86_400;
+        let (minute_later, noon) = (at + 60, at + 43_200);
+        format!("bursty,{at}\nbursty,{minute_later}\nregular,{at}\nregular,{noon}\n")
+    };
+    let rows: String = (0..50).map(day).collect();
+    format!("item_id,timestamp_seconds\n{rows}")
+}
+
+#[test]
+fn wolf_spends_visits_where_histories_say_they_last() {
+    let pages = "page,server,change_rate\nbursty,s,2\nregular,s,2\nunseen,t,2\nstatic,t,0\n";
+    let histories = histories();
+    let desk = Desk::with(&[
+        ("pages.csv", pages.as_bytes()),
+        ("h.csv", histories.as_bytes()),
+    ]);
+    let with = "--pages pages.csv --budget 3/day --allocation wolf --histories h.csv";
+    let json = desk.json(&format!("{with} --out out.csv --curve out.svg"));
+    let rows = desk.rows("out.csv");
+    let number = |row: usize, column: usize| rows[row][column].parse::<f64>().unwrap();
+    let visits: f64 = (0..4).map(|row| number(row, 2)).sum();
+    assert!((visits - 3.0).abs() < 1e-9, "{visits}");
+    // after a burst a copy lasts for almost a day
+    assert!(number(0, 3) > number(2, 3));
+    assert_eq!((number(3, 2), number(3, 3)), (0.0, 1.0));
+    let mean = (0..4).map(|row| number(row, 3)).sum::<f64>() / 4.0;
+    assert!((json["freshness"].as_f64().unwrap() - mean).abs() < 1e-9);
+    assert_eq!(json["bound_polite"], json["freshness"]);
+    assert!(json["mean_age_days"].is_null());
+    assert!(text(&fs::read(desk.path("out.svg")).unwrap()).contains("both bounds = wolf"));
+
+    // no other division of the budget does better under these changes
+    let uniform = desk.json(
+        "--pages pages.csv --budget 3/day --allocation uniform,wolf --histories h.csv --curve c.svg",
+    );
+    assert!(uniform["freshness"].as_f64() < json["freshness"].as_f64());
+    assert_eq!(uniform["bound_polite"], json["freshness"]);
+
+    // 6 visits a day to each server at most
+    let polite = desk.json(&format!("{with} --politeness 4h"));
+    assert!(polite["freshness"].as_f64() <= json["freshness"].as_f64());
+    let target =
+        desk.json("--pages pages.csv --target-freshness 0.8 --allocation wolf --histories h.csv");
+    assert!((target["freshness"].as_f64().unwrap() - 0.8).abs() < 1e-5);
+}
+
+#[test]
+fn a_history_of_no_page_is_refused_with_its_line() {
+    let content = histories() + "stranger,7\r\nstranger,8\n";
+    let pages = b"page,server,change_rate\nbursty,s,2\nregular,s,2\n";
+    let desk = Desk::with(&[("pages.csv", pages), ("h.csv", content.as_bytes())]);
+    let message =
+        desk.refused("--pages pages.csv --budget 3/day --allocation wolf --histories h.csv");
+    assert!(
+        message.contains("h.csv:202: the item 'stranger' is not among the pages"),
+        "{message}"
+    );
 }

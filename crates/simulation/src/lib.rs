@@ -6,6 +6,7 @@ pub mod knowledge;
 pub mod lanes;
 pub mod run;
 pub mod scenario;
+pub mod small_web;
 pub mod statistics;
 pub mod sweep;
 pub mod world;

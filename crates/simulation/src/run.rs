@@ -22,7 +22,8 @@ use std::{
 pub const WINDOWS: usize = 200;
 
 /// A run has converged when the mean freshness of the last [`SPAN`] windows differs from that of
-/// the as many before by less than this part of it, [`STEADY`] times in a row.
+/// the as many before by less than this part of it, [`STEADY`] times in a row, and as many visits
+/// were made as there are pages.
 pub const TOLERANCE: f64 = 1e-4;
 /// See [`TOLERANCE`].
 pub const SPAN: usize = 8;
@@ -94,96 +95,158 @@ pub struct Account {
 
 /// Runs the lanes, which together are in charge of all pages of the world, over its test period.
 pub fn run(world: &World, lanes: Vec<Lane>, options: &Options, control: &Control) -> Account {
-    let mut lanes: Vec<Runner> = lanes
-        .into_iter()
-        .enumerate()
-        .map(|(number, lane)| Runner::new(world, lane, number, options))
-        .collect();
-    let weight: f64 = match &world.weight {
-        Some(weight) => weight.iter().sum(),
-        None => world.pages() as f64,
-    };
-    let early_stop = options.early_stop && matches!(world.changes, Changes::Poisson(_));
-    let length = world.days() / options.windows as f64;
-    let mut series = Vec::with_capacity(options.windows);
-    let mut ages = Vec::with_capacity(options.windows);
-    let mut steady = 0;
-    for window in 0..options.windows {
-        let from = world.from + window as f64 * length;
-        let until = if window + 1 == options.windows {
-            world.until
+    let mut run = Run::new(world, lanes, options);
+    while !run.is_over() && run.step(control.stop) {
+        (control.progress)(1);
+    }
+    // progress counts the windows that need not be run as done
+    (control.progress)(options.windows - run.series().len());
+    run.account()
+}
+
+/// A run that is taken window by window.
+pub struct Run<'w> {
+    world: &'w World,
+    lanes: Vec<Runner<'w>>,
+    options: Options,
+    weight: f64,
+    series: Vec<f64>,
+    ages: Vec<f64>,
+    /// How often in a row the freshness looked converged.
+    steady: usize,
+    interrupted: bool,
+}
+
+impl<'w> Run<'w> {
+    /// The lanes, which together are in charge of all pages of the world, before the first window.
+    pub fn new(world: &'w World, lanes: Vec<Lane>, options: &Options) -> Self {
+        let runner = |(number, lane)| Runner::new(world, lane, number, options);
+        Self {
+            world,
+            lanes: lanes.into_iter().enumerate().map(runner).collect(),
+            options: *options,
+            weight: match &world.weight {
+                Some(weight) => weight.iter().sum(),
+                None => world.pages() as f64,
+            },
+            series: Vec::with_capacity(options.windows),
+            ages: Vec::with_capacity(options.windows),
+            steady: 0,
+            interrupted: false,
+        }
+    }
+
+    /// Whether all windows were run, or the freshness converged so that no more are needed.
+    pub fn is_over(&self) -> bool {
+        self.series.len() == self.options.windows || self.has_converged()
+    }
+
+    fn has_converged(&self) -> bool {
+        self.options.early_stop
+            && matches!(self.world.changes, Changes::Poisson(_))
+            && self.series.len() < self.options.windows
+            && self.steady >= STEADY
+            // what has hardly begun stands still too
+            && self.visits() >= self.world.pages() as u64
+    }
+
+    /// Mean freshness of each window that was run.
+    pub fn series(&self) -> &[f64] {
+        &self.series
+    }
+
+    /// Visits made so far.
+    pub fn visits(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.visits).sum()
+    }
+
+    fn window_length(&self) -> f64 {
+        self.world.days() / self.options.windows as f64
+    }
+
+    /// Runs the next window; false when `stop` cut it short, after which the run cannot go on.
+    pub fn step(&mut self, stop: &AtomicBool) -> bool {
+        let window = self.series.len();
+        let from = self.world.from + window as f64 * self.window_length();
+        let until = if window + 1 == self.options.windows {
+            self.world.until
         } else {
-            world.from + (window + 1) as f64 * length
+            self.world.from + (window + 1) as f64 * self.window_length()
         };
-        let advance = |lane: &mut Runner| lane.advance(from, until, control.stop);
-        if options.parallel {
-            lanes.par_iter_mut().for_each(advance);
+        let advance = |lane: &mut Runner| lane.advance(from, until, stop);
+        if self.options.parallel {
+            self.lanes.par_iter_mut().for_each(advance);
         } else {
-            lanes.iter_mut().for_each(advance);
+            self.lanes.iter_mut().for_each(advance);
         }
-        if control.stop.load(Ordering::Relaxed) {
-            break;
+        if stop.load(Ordering::Relaxed) {
+            self.interrupted = true;
+            return false;
         }
-        let (fresh, age) = lanes.iter().fold((0.0, 0.0), |sum, lane| {
+        let (fresh, age) = self.lanes.iter().fold((0.0, 0.0), |sum, lane| {
             (sum.0 + lane.fresh_now, sum.1 + lane.age_now)
         });
         // no page of any weight is as fresh as can be
         let share = |sum: f64, none: f64| {
-            if weight > 0.0 {
-                sum / (weight * (until - from))
+            if self.weight > 0.0 {
+                sum / (self.weight * (until - from))
             } else {
                 none
             }
         };
-        series.push(share(fresh, 1.0));
-        ages.push(share(age, 0.0));
-        (control.progress)(1);
-        steady = if is_steady(&series) { steady + 1 } else { 0 };
-        if early_stop && steady >= STEADY {
-            break;
-        }
+        self.series.push(share(fresh, 1.0));
+        self.ages.push(share(age, 0.0));
+        self.steady = if is_steady(&self.series) {
+            self.steady + 1
+        } else {
+            0
+        };
+        true
     }
-    let interrupted = control.stop.load(Ordering::Relaxed) && series.len() < options.windows;
-    let converged = !interrupted && series.len() < options.windows;
-    // progress counts the windows that need not be run as done
-    (control.progress)(options.windows - series.len());
-    let overall = |values: &[f64]| {
-        let run = values.iter().sum::<f64>();
-        if converged {
-            let tail = values[values.len() - SPAN..].iter().sum::<f64>() / SPAN as f64;
-            (run + tail * (options.windows - values.len()) as f64) / options.windows as f64
+
+    /// What came of the windows that were run.
+    pub fn account(self) -> Account {
+        let windows = self.options.windows;
+        let converged = !self.interrupted && self.has_converged();
+        let overall = |values: &[f64]| {
+            let run = values.iter().sum::<f64>();
+            if converged {
+                let tail = values[values.len() - SPAN..].iter().sum::<f64>() / SPAN as f64;
+                (run + tail * (windows - values.len()) as f64) / windows as f64
+            } else {
+                run / values.len().max(1) as f64
+            }
+        };
+        let days = self.window_length() * self.series.len() as f64;
+        let lanes = &self.lanes;
+        let p95_staleness = if self.interrupted {
+            f64::NAN
         } else {
-            run / values.len().max(1) as f64
+            let mut staleness: Vec<f64> = lanes
+                .iter()
+                .flat_map(|lane| lane.fresh.iter())
+                .map(|fresh| (1.0 - fresh / days).clamp(0.0, 1.0))
+                .collect();
+            quantile(&mut staleness, 0.95)
+        };
+        let timed: u64 = lanes.iter().map(|lane| lane.timed).sum();
+        let time: Duration = lanes.iter().map(|lane| lane.time).sum();
+        Account {
+            freshness: overall(&self.series),
+            age: overall(&self.ages),
+            p95_staleness,
+            visits: self.visits(),
+            impolite: lanes.iter().map(|lane| lane.impolite).sum(),
+            days,
+            converged,
+            interrupted: self.interrupted,
+            ns_per_selection: if timed > 0 {
+                (time.as_nanos() as f64 / timed as f64 - clock_cost()).max(0.0)
+            } else {
+                0.0
+            },
+            series: self.series,
         }
-    };
-    let days = length * series.len() as f64;
-    let p95_staleness = if interrupted {
-        f64::NAN
-    } else {
-        let mut staleness: Vec<f64> = lanes
-            .iter()
-            .flat_map(|lane| lane.fresh.iter())
-            .map(|fresh| (1.0 - fresh / days).clamp(0.0, 1.0))
-            .collect();
-        quantile(&mut staleness, 0.95)
-    };
-    let timed: u64 = lanes.iter().map(|lane| lane.timed).sum();
-    let time: Duration = lanes.iter().map(|lane| lane.time).sum();
-    Account {
-        freshness: overall(&series),
-        age: overall(&ages),
-        p95_staleness,
-        visits: lanes.iter().map(|lane| lane.visits).sum(),
-        impolite: lanes.iter().map(|lane| lane.impolite).sum(),
-        days,
-        converged,
-        interrupted,
-        ns_per_selection: if timed > 0 {
-            (time.as_nanos() as f64 / timed as f64 - clock_cost()).max(0.0)
-        } else {
-            0.0
-        },
-        series,
     }
 }
 

@@ -29,6 +29,9 @@ use std::{
 /// that run in parallel; smaller ones several policies at a time. Never depends on the threads.
 pub const LARGE: usize = 1 << 20;
 
+/// Policies that learn from their visits whatever they know at the start.
+const LEARNERS: [&str; 3] = ["default", "multiplicative", "halfway"];
+
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct Sweep {
@@ -264,7 +267,9 @@ impl<'a> Round<'a> {
             start: self.sweep.start,
             observe: observes.then_some(self.sweep.observe),
             seed: derive(self.seed, OBSERVATIONS),
-            early_stop: self.sweep.early_stop && self.sweep.knowledge != Source::Online,
+            early_stop: self.sweep.early_stop
+                && self.sweep.knowledge != Source::Online
+                && !LEARNERS.contains(&name.as_str()),
             windows: WINDOWS,
             parallel: self.large,
         };

@@ -1,10 +1,9 @@
 //! The allocations a user may choose by name, and the one place where each is called.
 
-use super::histories::Histories;
 use super::repository::Repository;
-use crate::bad_input::BadInput;
 use anyhow::Result;
-use freshness::allocate::{self, Allocation, Error};
+use freshness::allocate::{self, Allocation, Error, Problem, wolf};
+use freshness::gap::Gap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -15,14 +14,30 @@ pub enum Choice {
     Rates(Allocation),
     /// The optimum for the pages' own histories of changes.
     Wolf,
+    /// The same with politeness left aside: a bound, not for users to choose.
+    UnpoliteWolf,
 }
 
 impl Choice {
+    /// What no evenly spaced visits exceed without politeness and within it; with histories, under
+    /// the changes they show.
+    pub fn bounds(gaps: Option<&[Option<Gap>]>) -> (Self, Self) {
+        if gaps.is_some() {
+            (Self::UnpoliteWolf, Self::Wolf)
+        } else {
+            (
+                Self::Rates(Allocation::Cho),
+                Self::Rates(Allocation::OptPolite),
+            )
+        }
+    }
+
     /// Whether it keeps within the servers' caps.
     pub fn is_polite(self) -> bool {
         match self {
             Self::Rates(allocation) => allocation.is_polite(),
             Self::Wolf => true,
+            Self::UnpoliteWolf => false,
         }
     }
 }
@@ -32,6 +47,7 @@ impl fmt::Display for Choice {
         match self {
             Self::Rates(allocation) => allocation.fmt(f),
             Self::Wolf => f.write_str("wolf"),
+            Self::UnpoliteWolf => f.write_str("wolf without politeness"),
         }
     }
 }
@@ -50,25 +66,36 @@ impl FromStr for Choice {
     }
 }
 
-/// Visits per day of each page, in the repository's order, for a budget per day.
+/// Visits per day of each page, in the repository's order, for a budget per day. `gaps` are the
+/// times between the changes of each page, where histories tell them.
 pub fn divide(
     choice: Choice,
     repository: &Repository,
-    histories: Option<&Histories>,
+    gaps: Option<&[Option<Gap>]>,
     budget: f64,
 ) -> Result<Vec<f64>> {
     let problem = repository.problem(budget);
-    match choice {
-        Choice::Rates(allocation) => Ok(allocate::allocate(&problem, allocation)?.frequency),
-        Choice::Wolf => {
-            let changes: usize = (0..problem.len())
-                .filter_map(|page| histories?.instants.get(repository.history(page)?))
-                .map(Vec::len)
-                .sum();
-            Err(BadInput(format!(
-                "the wolf allocation cannot be computed yet ({changes} changes were read)"
-            ))
-            .into())
+    let gaps = || gaps.expect("wolf is refused without histories");
+    Ok(match choice {
+        Choice::Rates(allocation) => allocate::allocate(&problem, allocation)?.frequency,
+        Choice::Wolf => wolf::wolf(&problem, gaps())?.frequency,
+        Choice::UnpoliteWolf => {
+            let caps = vec![f64::INFINITY; problem.caps.len()];
+            let unpolite = Problem {
+                caps: &caps,
+                ..problem
+            };
+            wolf::wolf(&unpolite, gaps())?.frequency
         }
+    })
+}
+
+/// Weighted mean freshness of evenly spaced visits: under the changes that histories show where
+/// there are any, else under Poisson changes.
+pub fn freshness(repository: &Repository, gaps: Option<&[Option<Gap>]>, frequency: &[f64]) -> f64 {
+    let problem = repository.problem(0.0);
+    match gaps {
+        Some(gaps) => wolf::freshness(&problem, gaps, frequency),
+        None => allocate::freshness(problem.pages, frequency),
     }
 }

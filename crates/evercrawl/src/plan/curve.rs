@@ -4,7 +4,6 @@ use super::choice::Choice;
 use crate::new_file::NewFile;
 use crate::terminal::{progress, short};
 use anyhow::{Context, Result};
-use freshness::allocate::Allocation;
 use simulation::chart::{Axis, Chart, Line, Mark, Scale, Stroke};
 use std::io::Write;
 use std::path::Path;
@@ -14,11 +13,13 @@ const POINTS: usize = 33;
 /// How far the curve reaches to both sides of the budget.
 const REACH: f64 = 30.0;
 
-/// Draws freshness against budget for the chosen allocations and both bounds. `value` gives the
+/// Draws freshness against budget for the chosen allocations and those that reach the
+/// two bounds. `value` gives the
 /// freshness that a choice reaches with a budget.
 pub fn draw(
     path: &Path,
     choices: &[Choice],
+    (unpolite, polite): (Choice, Choice),
     budget: f64,
     capacity: f64,
     value: &impl Fn(Choice, f64) -> Result<f64>,
@@ -46,16 +47,14 @@ pub fn draw(
             .collect()
     };
     let mut lines = Vec::new();
-    let cho = Choice::Rates(Allocation::Cho);
-    let opt_polite = Choice::Rates(Allocation::OptPolite);
     let bounds: &[_] = if capacity.is_finite() {
         &[
-            ("unpolite bound", vec![cho], Stroke::Dashed),
-            ("polite bound", vec![opt_polite], Stroke::Dotted),
+            ("unpolite bound", vec![unpolite], Stroke::Dashed),
+            ("polite bound", vec![polite], Stroke::Dotted),
         ]
     } else {
         // without politeness both bounds are the same
-        &[("both bounds", vec![cho, opt_polite], Stroke::Dashed)]
+        &[("both bounds", vec![unpolite, polite], Stroke::Dashed)]
     };
     for (name, reached_by, stroke) in bounds {
         let also = choices.iter().filter(|choice| reached_by.contains(choice));

@@ -130,9 +130,9 @@ impl Report {
             } else {
                 ("mean age", format!("∞ ({never})"))
             });
-            rows.push(("starved pages", grouped(starved)));
         }
         let counts = [
+            ("starved pages", outcome.starved_pages),
             ("capped servers", outcome.capped_servers),
             ("overloaded", outcome.overloaded_servers.filter(|&n| n > 0)),
         ];

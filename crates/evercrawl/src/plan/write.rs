@@ -3,12 +3,19 @@
 use super::repository::Repository;
 use crate::new_file::NewFile;
 use anyhow::{Context, Result};
+use freshness::gap::Gap;
 use freshness::measure::evenly_spaced;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Writes the plan; `frequency` is in the repository's order.
-pub fn write(path: &Path, repository: &Repository, frequency: &[f64]) -> Result<()> {
+/// Writes the plan; `frequency` and `gaps`, where histories tell them, are in the repository's
+/// order.
+pub fn write(
+    path: &Path,
+    repository: &Repository,
+    gaps: Option<&[Option<Gap>]>,
+    frequency: &[f64],
+) -> Result<()> {
     let failed = || format!("cannot write {}", path.display());
     let mut writer = csv::Writer::from_writer(NewFile::create(path)?);
     writer
@@ -18,7 +25,12 @@ pub fn write(path: &Path, repository: &Repository, frequency: &[f64]) -> Result<
     let mut number = String::new();
     repository.reread(|table, position, [page, server]| {
         let frequency = frequency[position];
-        let fresh = evenly_spaced(rate[position], frequency);
+        let fresh = match gaps {
+            Some(gaps) => gaps[position]
+                .as_ref()
+                .map_or(1.0, |gap| gap.freshness(1.0 / frequency)),
+            None => evenly_spaced(rate[position], frequency),
+        };
         let mut record = || -> csv::Result<()> {
             writer.write_field(table.field(page))?;
             writer.write_field(table.field(server))?;

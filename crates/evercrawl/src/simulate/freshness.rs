@@ -32,7 +32,7 @@ Examples:
 
   What can a policy do that starts knowing nothing, when visits tell the date of the last change?
     evercrawl simulate freshness --trace changes.csv --items items.csv --politeness 15s \\
-        --knowledge online --observe last-modified --policy index --budget 0.5/change --seeds 5
+        --knowledge online --observe last-modified --policy default --budget 0.5/change --seeds 5
 
 Files, plain or gzipped (.gz):
   scenario     TOML; examples/repository.toml explains every key
@@ -80,13 +80,14 @@ pub struct Arguments {
 
     /// Policies by name, with commas between them, or 'all'
     ///
-    /// A name stands alone (index, greedy, uniform, …) or joins a selection and an allocation, as
-    /// in merge-cho; an unknown one lists them all.
+    /// A name stands alone (default, index, greedy, uniform, …) or joins a selection and an allocation, as
+    /// in merge-cho; an unknown one lists them all. 'default' is evercrawl's own: it learns what the
+    /// --knowledge does not tell it.
     #[arg(
         long,
         value_name = "NAMES",
         value_delimiter = ',',
-        default_value = "merge-opt-polite,index,uniform"
+        default_value = "default,merge-opt-polite,index,uniform"
     )]
     policy: Vec<String>,
 
@@ -144,9 +145,10 @@ pub struct Arguments {
 
     /// Run to the end even when the freshness has converged
     ///
-    /// Runs over Poisson changes with known rates end early when the mean freshness of 8 windows
-    /// (of 200 in all) differs by less than 0.01 % from that of the 8 before, three times in a row;
-    /// the rest of the time is taken to be like those.
+    /// Runs over Poisson changes of policies that do not learn end early when there were as many
+    /// visits as pages and the mean freshness of 8 windows (of 200 in all) differs by less than
+    /// 0.01 % from that of the 8 before, three times in a row; the rest of the time is taken to be
+    /// like those.
     #[arg(long)]
     no_early_stop: bool,
 

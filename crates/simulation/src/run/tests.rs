@@ -209,6 +209,23 @@ fn early_stops_agree_with_the_whole_run() {
 }
 
 #[test]
+fn standing_still_before_every_page_had_its_turn_is_not_convergence() {
+    // the first sixty visits go to pages that never change
+    let mut world = poisson(100, 0.001, 3000.0);
+    if let Changes::Poisson(rate) = &mut world.changes {
+        rate[..60].fill(0.0);
+    }
+    let early = Options {
+        early_stop: true,
+        ..options()
+    };
+    let lanes = vec![Simple::lane(0..100, 0.05, 0.0, false)];
+    let account = quietly(&world, lanes, &early);
+    assert!(account.visits >= 100, "{}", account.visits);
+    assert!(account.freshness > 0.65, "{}", account.freshness);
+}
+
+#[test]
 fn impolite_visits_are_counted() {
     let mut world = poisson(4, 1.0, 10.0);
     world.server = vec![0, 0, 1, 1];

@@ -153,3 +153,12 @@ fn budgets_are_read_in_three_ways() {
     let unknown = quietly(&plan(&["merge-best"]), &world).unwrap_err();
     assert!(unknown.to_string().contains("merge-best"));
 }
+
+#[test]
+fn policies_that_learn_run_to_the_end() {
+    let mut sweep = plan(&["default", "merge-opt-polite"]);
+    sweep.early_stop = true;
+    for row in quietly(&sweep, &scenario("poisson")).unwrap() {
+        assert!(row.policy != "default" || !row.converged, "{row:?}");
+    }
+}
