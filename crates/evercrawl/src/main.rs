@@ -8,6 +8,7 @@ mod fingerprint;
 mod interrupt;
 mod new_file;
 mod plan;
+mod reproduce;
 mod simulate;
 mod table;
 mod terminal;
@@ -30,6 +31,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Plan(plan::Arguments),
+    Reproduce(reproduce::Arguments),
     Simulate(simulate::Arguments),
 }
 
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
     // clap itself ends with 2 on arguments it cannot read
     let outcome = match Arguments::parse().command {
         Command::Plan(arguments) => plan::run(&arguments),
+        Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
     };
     match outcome {
