@@ -94,6 +94,10 @@ impl What {
         help.unwrap_or_default()
     }
 
+    fn takes_traces(self) -> bool {
+        matches!(self, Self::FreshnessWikipedia | Self::Default)
+    }
+
     fn experiments() -> impl Iterator<Item = Self> {
         let all = Self::value_variants().iter().copied();
         all.filter(|what| !matches!(what, Self::List | Self::All))
@@ -165,7 +169,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             What::Default => default::run(&lab)?,
             What::List | What::All => unreachable!("neither is an experiment"),
         };
-        outcome.write(&arguments.out.join(what.name()), &command(arguments, what))?;
+        outcome.write(&folder(arguments, what), &command(arguments, what))?;
         if !arguments.json {
             terminal::print(&format!("{}\n\n", outcome.table(&what.name())))?;
         }
@@ -188,6 +192,16 @@ fn list() -> String {
     text
 }
 
+/// Where an experiment is kept; with recorded histories apart from without.
+fn folder(arguments: &Arguments, what: What) -> PathBuf {
+    let folder = arguments.out.join(what.name());
+    match (what.takes_traces(), arguments.trace.is_empty()) {
+        (false, _) => folder,
+        (true, true) => folder.join("generated"),
+        (true, false) => folder.join("recorded"),
+    }
+}
+
 /// What to type to get the same again; names of files without their folders.
 fn command(arguments: &Arguments, what: What) -> String {
     let mut text = format!("evercrawl reproduce {}", what.name());
@@ -196,8 +210,8 @@ fn command(arguments: &Arguments, what: What) -> String {
             let _ = write!(text, " {flag}");
         }
     }
-    let takes_traces = matches!(what, What::FreshnessWikipedia | What::Default);
-    for trace in arguments.trace.iter().filter(|_| takes_traces) {
+    let given = arguments.trace.iter().filter(|_| what.takes_traces());
+    for trace in given {
         let file = |path: &PathBuf| {
             let name = path
                 .file_name()

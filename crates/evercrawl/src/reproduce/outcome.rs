@@ -54,8 +54,9 @@ impl Outcome {
     }
 
     fn readme(&self, command: &str) -> String {
-        let commit = option_env!("EVERCRAWL_COMMIT")
-            .map_or_else(String::new, |commit| format!(", commit `{commit}`"));
+        // who builds from a checkout may say from which
+        let commit = std::env::var("EVERCRAWL_COMMIT")
+            .map_or_else(|_| String::new(), |commit| format!(", commit `{commit}`"));
         let mut text = format!(
             "# {}\n\n- command: `{command}`\n- code: version {}{commit}; seed {}\n- data: {}\n\n\
              | relation | ours | verdict |\n|---|---|---|\n",

@@ -72,7 +72,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
     let trained = ask("first month", &["merge-wolf"], january)?;
     let online = ask("visits", &["default"], Source::Online)?;
     let mut relations = vec![fits(&world)];
-    relations.extend(compare(&hindsight, &trained, &online));
+    relations.extend(compare(count, &hindsight, &trained, &online));
     let chart = chart(&hindsight, &trained, &online);
     Ok(Outcome {
         title: "Freshness of encyclopedia articles by their edits",
@@ -142,7 +142,12 @@ fn fits(world: &World) -> Relation {
     )
 }
 
-fn compare(hindsight: &[Record], trained: &[Record], online: &[Record]) -> Vec<Relation> {
+fn compare(
+    articles: usize,
+    hindsight: &[Record],
+    trained: &[Record],
+    online: &[Record],
+) -> Vec<Relation> {
     let labels = SHARES.map(label);
     let minus = |a: (&[Record], &str), b: (&[Record], &str)| -> Vec<f64> {
         let value = |(records, policy), label: &String| find(records, label, policy).freshness;
@@ -199,7 +204,8 @@ fn compare(hindsight: &[Record], trained: &[Record], online: &[Record]) -> Vec<R
             "cost on a 2008 desktop, 10,000 articles: GREEDY 144 ms per selection; MERGE 7 s to \
              allocate, 166 ns per selection",
             format!(
-                "GREEDY {:.0} ns per selection; MERGE {:.3} s to allocate, {:.0} ns per selection",
+                "{articles} articles: GREEDY {:.0} ns per selection; MERGE {:.3} s to allocate, {:.0} ns \
+                 per selection",
                 nanoseconds("greedy"),
                 cost("merge-wolf").allocation_seconds.unwrap_or(f64::NAN),
                 nanoseconds("merge-wolf")
