@@ -20,7 +20,7 @@ fn all_experiments_run_and_leave_tables_plots_and_rows() {
     let output = reproduce(&["all", "--quick", "--json", "--out", out]);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
-    assert!(clock.elapsed() < Duration::from_secs(120), "too slow");
+    assert!(clock.elapsed() < Duration::from_mins(2), "too slow");
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     let experiments = json["experiments"].as_array().unwrap();
     assert_eq!(experiments.len(), 5);

@@ -1,7 +1,7 @@
 //! The default policy against all others, on recorded histories or on generated ones of many
 //! shapes.
 
-use super::lab::{Lab, Question, Record, find, line, present};
+use super::lab::{self, Lab, Question, Record, find, line, present};
 use super::outcome::{Outcome, freshness_chart};
 use super::verdict::{Relation, Verdict};
 use crate::bad_input::BadInput;
@@ -73,7 +73,7 @@ impl Comparison {
 pub fn run(lab: &Lab) -> Result<Outcome> {
     let mut all = Vec::new();
     for trace in lab.traces {
-        all.push(recorded(lab, trace)?);
+        all.push(recorded(trace)?);
     }
     if all.is_empty() {
         all = shapes(lab)?;
@@ -107,8 +107,8 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
     })
 }
 
-fn recorded(lab: &Lab, trace: &super::TraceFile) -> Result<Data> {
-    let world = Arc::new(lab.replay(trace, None, 0)?);
+fn recorded(trace: &super::TraceFile) -> Result<Data> {
+    let world = Arc::new(lab::recorded(trace, None, 0)?);
     Ok(Data {
         name: trace.name.clone(),
         describe: format!(

@@ -113,25 +113,25 @@ impl<'a> Lab<'a> {
             .map(|(k, row)| record(question.data, knowledge, label(k), row))
             .collect())
     }
+}
 
-    /// The recorded history as a world without politeness, tested over its last `days` days or
-    /// whole, with only the items that change at least `least` times in the test.
-    pub fn replay(&self, trace: &TraceFile, days: Option<f64>, least: usize) -> Result<World> {
-        let read = Trace::read(&trace.changes, trace.items.as_deref())?;
-        for warning in &read.warnings {
-            terminal::complain("warning", warning);
-        }
-        let first = read.seconds.iter().copied().fold(f64::INFINITY, f64::min);
-        let last = read.seconds.iter().copied().fold(0.0, f64::max);
-        let origin = (first / DAY).floor() * DAY;
-        let in_days = |seconds: f64| (seconds - origin) / DAY;
-        let until = in_days(last);
-        let from = days.map_or(in_days(first), |days| (until - days).max(in_days(first)));
-        if from >= until {
-            return Err(BadInput::file(&trace.changes, "all changes fall on one instant").into());
-        }
-        replay(&read, in_days, from, until, 0.0, least)
+/// The recorded history as a world without politeness, tested over its last `days` days or
+/// whole, with only the items that change at least `least` times in the test.
+pub fn recorded(trace: &TraceFile, days: Option<f64>, least: usize) -> Result<World> {
+    let read = Trace::read(&trace.changes, trace.items.as_deref())?;
+    for warning in &read.warnings {
+        terminal::complain("warning", warning);
     }
+    let first = read.seconds.iter().copied().fold(f64::INFINITY, f64::min);
+    let last = read.seconds.iter().copied().fold(0.0, f64::max);
+    let origin = (first / DAY).floor() * DAY;
+    let in_days = |seconds: f64| (seconds - origin) / DAY;
+    let until = in_days(last);
+    let from = days.map_or(in_days(first), |days| (until - days).max(in_days(first)));
+    if from >= until {
+        return Err(BadInput::file(&trace.changes, "all changes fall on one instant").into());
+    }
+    replay(&read, in_days, from, until, 0.0, least)
 }
 
 fn record(data: &str, knowledge: &'static str, budget: &str, row: Row) -> Record {
