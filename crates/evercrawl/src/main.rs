@@ -9,6 +9,7 @@ mod fingerprint;
 mod interrupt;
 mod new_file;
 mod plan;
+mod reproduce;
 mod simulate;
 mod table;
 mod terminal;
@@ -32,6 +33,7 @@ struct Arguments {
 enum Command {
     Demo(demo::Arguments),
     Plan(plan::Arguments),
+    Reproduce(reproduce::Arguments),
     Simulate(simulate::Arguments),
 }
 
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
+        Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
     };
     match outcome {

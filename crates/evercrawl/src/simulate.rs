@@ -7,6 +7,9 @@ mod report;
 mod trace;
 mod when;
 
+pub use input::replay;
+pub use trace::Trace;
+
 use anyhow::Result;
 
 /// What would happen, under a virtual clock.

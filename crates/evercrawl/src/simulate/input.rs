@@ -164,7 +164,7 @@ fn check_period(training: Option<(f64, f64)>, from: f64, until: f64) -> Result<(
 }
 
 /// The items that exist before the end of the test, as a world.
-fn replay(
+pub fn replay(
     trace: &Trace,
     days: impl Fn(f64) -> f64,
     from: f64,

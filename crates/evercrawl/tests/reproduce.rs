@@ -1,0 +1,92 @@
+//! `evercrawl reproduce` from outside: all experiments in their small form.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+fn reproduce(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+        .arg("reproduce")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn all_experiments_run_and_leave_tables_plots_and_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Instant::now();
+    let out = folder.path().to_str().unwrap();
+    let output = reproduce(&["all", "--quick", "--json", "--out", out]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    assert!(clock.elapsed() < Duration::from_mins(2), "too slow");
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let experiments = json["experiments"].as_array().unwrap();
+    assert_eq!(experiments.len(), 5);
+    for experiment in experiments {
+        let name = experiment["experiment"].as_str().unwrap();
+        let own = match name {
+            "default" | "freshness-wikipedia" => folder.path().join(name).join("generated"),
+            _ => folder.path().join(name),
+        };
+        let readme = std::fs::read_to_string(own.join("README.md")).unwrap();
+        for relation in experiment["relations"].as_array().unwrap() {
+            assert!(
+                readme.contains(relation["ours"].as_str().unwrap()),
+                "{name}"
+            );
+        }
+        let rows = std::fs::read_to_string(own.join("rows.csv")).unwrap();
+        assert!(rows.lines().count() > 3, "{name}");
+        let is_plot = |entry: std::io::Result<std::fs::DirEntry>| {
+            entry
+                .unwrap()
+                .path()
+                .extension()
+                .is_some_and(|e| e == "svg")
+        };
+        assert!(std::fs::read_dir(&own).unwrap().any(is_plot), "{name}");
+    }
+    // what no seed and no size may break
+    for (experiment, relation) in [
+        ("freshness-webbase", "RANDOM ≥ 0.77 of the bound"),
+        ("freshness-webbase", "MERGE ≥ 0.927 of the bound"),
+        (
+            "classical",
+            "visits in proportion to change rates are worse than uniform ones",
+        ),
+    ] {
+        let own = experiments.iter().find(|e| e["experiment"] == experiment);
+        let relations = own.unwrap()["relations"].as_array().unwrap();
+        let found = relations.iter().find(|r| r["published"] == relation);
+        assert_eq!(found.unwrap()["verdict"], "holds", "{relation}");
+    }
+}
+
+#[test]
+fn the_list_names_every_experiment() {
+    let output = reproduce(&["list"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for name in [
+        "freshness-webbase",
+        "freshness-wikipedia",
+        "classical",
+        "learning",
+        "default",
+    ] {
+        assert!(text.lines().any(|line| line.starts_with(name)), "{text}");
+    }
+}
+
+#[test]
+fn bad_traces_end_with_code_2() {
+    for arguments in [
+        &["freshness-wikipedia", "--trace", "does-not-exist.csv"][..],
+        &["default", "--trace", "a/b=c.csv"],
+        &["classical", "--full"],
+        &["nothing"],
+    ] {
+        assert_eq!(reproduce(arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}
