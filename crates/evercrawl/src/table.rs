@@ -37,8 +37,7 @@ pub struct Version {
 impl Version {
     /// The version of the file there is now.
     pub fn of(path: &Path) -> Result<Self> {
-        let found = fs::metadata(path)
-            .map_err(|error| BadInput::file(path, format!("cannot be read: {error}")))?;
+        let found = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
         Ok(Self {
             length: found.len(),
             modified: found.modified().ok(),
@@ -195,13 +194,18 @@ impl Table {
     }
 }
 
+fn unreadable(path: &Path, error: &io::Error) -> BadInput {
+    let hint = if path == Path::new("-") {
+        " (a pipe is read as /dev/stdin)"
+    } else {
+        ""
+    };
+    BadInput::file(path, format!("cannot be read: {error}{hint}"))
+}
+
 /// The bytes of a file, unpacked if need be and without the mark some editors put first.
 fn open(path: &Path, progress: &'static str) -> Result<(Box<dyn Read>, ProgressBar)> {
-    let unreadable = |error: io::Error| BadInput::file(path, format!("cannot be read: {error}"));
-    if path == Path::new("-") && !path.exists() {
-        let reason = "is no file; /dev/stdin reads from a pipe";
-        return Err(BadInput::file(path, reason).into());
-    }
+    let unreadable = |error: io::Error| unreadable(path, &error);
     let mut file = File::open(path).map_err(unreadable)?;
     let found = file.metadata().map_err(unreadable)?;
     if found.is_dir() {

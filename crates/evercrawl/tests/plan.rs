@@ -320,6 +320,9 @@ fn arguments_that_cannot_be_are_refused() {
     check("--target-freshness nan", "above 0 and at most 1");
     check("", "--budget");
     check("--budget 5/day --allocation wolf", "needs --histories");
+    let dash = desk.plan("--pages - --budget 5/day");
+    assert_eq!(dash.status.code(), Some(2));
+    assert!(text(&dash.stderr).contains("/dev/stdin"));
     check(
         "--budget 5/day --histories h.csv",
         "only for --allocation wolf",

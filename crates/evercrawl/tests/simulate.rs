@@ -461,3 +461,25 @@ fn real_traces_are_read_whole() {
         assert_eq!(results(success(&output)).len(), 1);
     }
 }
+
+#[test]
+fn items_without_a_server_are_on_servers_of_their_own() {
+    let folder = Folder::new();
+    let changes = folder.file(
+        "changes.csv",
+        "item_id,timestamp_seconds\na,0\nb,5\nc,90\nd,300\ne,900\na,86400\n",
+    );
+    let items = folder.file("items.csv", "item_id,server\na,s\nb,\nc,s\nd,\ne,t\n");
+    let output = simulate(&[
+        "--trace",
+        text(&changes),
+        "--items",
+        text(&items),
+        "--policy",
+        "uniform",
+        "--budget",
+        "1/change",
+    ]);
+    let table = success(&output);
+    assert!(table.contains("5 pages on 4 servers"), "{table}");
+}

@@ -16,7 +16,7 @@ pub const BUDGET: f64 = 200.0;
 /// spend all its visits, on the largest server too.
 pub const POLITENESS_SECONDS: f64 = 1200.0;
 /// Figures are taken so many times a day.
-const WINDOWS_PER_DAY: usize = 2;
+pub const WINDOWS_PER_DAY: usize = 2;
 /// "Lately" is so many days.
 pub const LATELY_DAYS: usize = 7;
 

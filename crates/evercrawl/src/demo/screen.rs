@@ -1,6 +1,6 @@
 //! The figures while the days go by: redrawn on a terminal, a line a week elsewhere.
 
-use super::contest::{Contest, LATELY_DAYS, lately, so_far};
+use super::contest::{Contest, LATELY_DAYS, WINDOWS_PER_DAY, lately, so_far};
 use crate::terminal::{self, grouped};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io;
@@ -30,7 +30,7 @@ impl Screen {
         let bar = ProgressBar::with_draw_target(None, target);
         let style = ProgressStyle::with_template("{msg}").expect("the template is a constant");
         bar.set_style(style);
-        let windows = 2.0 * contest.days_in_all();
+        let windows = WINDOWS_PER_DAY as f64 * contest.days_in_all();
         Self::Live {
             bar,
             pause: SHOW.div_f64(windows).min(LONGEST_PAUSE),

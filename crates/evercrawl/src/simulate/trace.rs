@@ -67,14 +67,20 @@ impl Trace {
                 return Err(table.error(format!("item '{name}' is listed twice")).into());
             }
             self.ids.push(text(table.field(id)));
-            let next = servers.len() as u32;
-            self.server
-                .push(*servers.entry(table.name(server)?.to_vec()).or_insert(next));
+            let next = self.servers as u32;
+            let name = table.field(server);
+            let server = if name.is_empty() {
+                // nobody knows where it lives: a server of its own
+                next
+            } else {
+                *servers.entry(name.to_vec()).or_insert(next)
+            };
+            self.servers += usize::from(server == next);
+            self.server.push(server);
             if let Some(weight) = weight {
                 weights.push(table.number(weight)?);
             }
         }
-        self.servers = servers.len();
         self.weight = weight.map(|_| weights);
         Ok(())
     }
