@@ -26,6 +26,8 @@ const MEMORY: f64 = 0.2;
 /// every ten visits to an average page beliefs are trusted for one interval more.
 const TRUST_PER_ROUND: f64 = 0.1;
 const LONGEST_TRUST: f64 = 50.0;
+/// Rates given from outside are trusted for longer waits at once.
+const TRUST_IN_GIVEN: f64 = 10.0;
 
 /// Forty bytes a page.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +52,7 @@ pub(super) struct Adaptive {
     tail: Tail,
     signals: Signals,
     visits: usize,
+    first_trust: f64,
 }
 
 impl Adaptive {
@@ -90,6 +93,7 @@ impl Adaptive {
             tail: Tail::default(),
             signals: Signals::new(setup.delay.len()),
             visits: 0,
+            first_trust: if known.is_some() { TRUST_IN_GIVEN } else { 1.0 },
         };
         for (page, &s) in policy.pages.iter().zip(setup.server) {
             policy.all.add(page.evidence);
@@ -250,6 +254,6 @@ impl Worth for Adaptive {
 
     fn ceiling_rounds(&self) -> f64 {
         let rounds = self.visits as f64 / self.pages.len().max(1) as f64;
-        (1.0 + TRUST_PER_ROUND * rounds).min(LONGEST_TRUST)
+        (self.first_trust + TRUST_PER_ROUND * rounds).min(LONGEST_TRUST)
     }
 }
