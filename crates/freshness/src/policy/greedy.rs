@@ -6,7 +6,7 @@ use super::lifetime::{Appeared, Lifetime};
 use super::queue::Agenda;
 use super::{Change, Knowledge, Next, Outcome, Policy, Setup};
 use crate::allocate::{self, Allocation, Pages, Problem};
-use crate::gap::Gap;
+use crate::gap::{Gap, Histogram};
 use crate::{PageId, ServerId};
 
 /// What GREEDY knows of a page, best promise first in its server's list.
@@ -134,7 +134,7 @@ impl Greedy {
             stale_plan: true,
         };
         for (page, &s) in setup.server.iter().enumerate() {
-            let life = gaps.and_then(|gaps| Lifetime::of(&gaps[page]));
+            let life = gaps.and_then(|gaps| Lifetime::of(&gaps[page], Histogram::BINS));
             greedy.servers[s as usize]
                 .candidates
                 .push(Candidate::new(PageId(page as u32), life));
