@@ -18,7 +18,8 @@ struct Candidate {
     rate: f64,
     last: f64,
     appeared: Appeared,
-    life: Option<Lifetime>,
+    /// Apart, so that a look through the list stays short.
+    life: Option<Box<Lifetime>>,
 }
 
 struct Server {
@@ -51,7 +52,7 @@ impl Candidate {
             rate: 0.0,
             last: f64::NEG_INFINITY,
             appeared: Appeared::EVER,
-            life,
+            life: life.map(Box::new),
         }
     }
 
@@ -72,7 +73,7 @@ impl Candidate {
         self.rate = rate;
         self.weight = weight;
         self.promise = if rate > 0.0 {
-            weight * self.life.as_ref().map_or(1.0 / rate, most_time_left)
+            weight * self.life.as_deref().map_or(1.0 / rate, most_time_left)
         } else {
             0.0
         };
