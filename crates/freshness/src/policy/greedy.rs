@@ -6,7 +6,7 @@ use super::lifetime::{Appeared, Lifetime};
 use super::queue::Agenda;
 use super::{Change, Knowledge, Next, Outcome, Policy, Setup};
 use crate::allocate::{self, Allocation, Pages, Problem};
-use crate::gap::Gap;
+use crate::gap::{Gap, Histogram};
 use crate::{PageId, ServerId};
 
 /// What GREEDY knows of a page, best promise first in its server's list.
@@ -18,7 +18,8 @@ struct Candidate {
     rate: f64,
     last: f64,
     appeared: Appeared,
-    life: Option<Lifetime>,
+    /// Apart, so that a look through the list stays short.
+    life: Option<Box<Lifetime>>,
 }
 
 struct Server {
@@ -51,7 +52,7 @@ impl Candidate {
             rate: 0.0,
             last: f64::NEG_INFINITY,
             appeared: Appeared::EVER,
-            life,
+            life: life.map(Box::new),
         }
     }
 
@@ -72,7 +73,7 @@ impl Candidate {
         self.rate = rate;
         self.weight = weight;
         self.promise = if rate > 0.0 {
-            weight * self.life.as_ref().map_or(1.0 / rate, most_time_left)
+            weight * self.life.as_deref().map_or(1.0 / rate, most_time_left)
         } else {
             0.0
         };
@@ -134,7 +135,7 @@ impl Greedy {
             stale_plan: true,
         };
         for (page, &s) in setup.server.iter().enumerate() {
-            let life = gaps.and_then(|gaps| Lifetime::of(&gaps[page]));
+            let life = gaps.and_then(|gaps| Lifetime::of(&gaps[page], Histogram::BINS));
             greedy.servers[s as usize]
                 .candidates
                 .push(Candidate::new(PageId(page as u32), life));

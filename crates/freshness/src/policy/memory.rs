@@ -16,6 +16,8 @@ use crate::{PageId, ServerId};
 use habit::Habit;
 use rayon::prelude::*;
 
+/// Bins for the gaps of a page: with ten, bursts are seen too coarsely to time a visit by them.
+const BINS: usize = 40;
 /// Visits that an idle budget may catch up: as a share of a round, and at least.
 const CREDIT: f64 = 0.05;
 const LEAST_CREDIT: f64 = 8.0;
@@ -55,7 +57,7 @@ impl Memory {
     pub fn new(setup: &Setup) -> Self {
         let pages = setup.server.len();
         let remember = |gaps: &Vec<f64>| {
-            let habit = Habit::new(Lifetime::of(gaps)?);
+            let habit = Habit::new(Lifetime::of(gaps, BINS)?);
             let appeared = Appeared::EVER;
             Some(Box::new(Remembered { habit, appeared }))
         };
