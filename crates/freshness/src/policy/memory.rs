@@ -135,9 +135,10 @@ impl Memory {
             }
             let delay = self.wait(page);
             if delay.is_finite() {
-                // pages never visited come first, those that wait longest before the others
+                // pages never visited come first, those worth most fresh time before the others
+                let worth = self.beliefs.weight(page) / self.beliefs.rate(page);
                 let last = self.beliefs.last_visit(page);
-                let at = last.map_or(-delay - FIRST, |last| last + delay);
+                let at = last.map_or(-worth - FIRST, |last| last + delay);
                 entries[s as usize].push(due(at, page));
             }
         }
