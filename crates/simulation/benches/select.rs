@@ -42,20 +42,14 @@ fn main() {
     };
     let (small, medium, large) = (of(10_000, 1), of(1_000_000, 2_000), Parameters::default());
     let due = ["delayed-opt-polite", "index"];
-    let learners: [&str; 0] = [];
     let repository = generate(&small);
-    for name in planned
-        .iter()
-        .chain(&due)
-        .chain(&["greedy"])
-        .chain(&learners)
-    {
+    for name in planned.iter().chain(&due).chain(&["greedy"]) {
         if chosen(name) {
             measure(name, &repository);
         }
     }
     let repository = generate(&medium);
-    for name in ["q-learning", "gradient"] {
+    for name in ["default", "q-learning", "gradient"] {
         if chosen(name) {
             measure(name, &repository);
         }
