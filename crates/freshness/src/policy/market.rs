@@ -70,6 +70,9 @@ impl Market {
 
     /// A page is seen in a new light.
     pub fn replace(&mut self, server: ServerId, before: Stake, after: Stake) {
+        if before == after {
+            return;
+        }
         self.moved += usize::from(class(before) != class(after));
         self.count(server, before, -1.0);
         self.count(server, after, 1.0);

@@ -1,20 +1,17 @@
 //! Due times of pages by server, and which server can be asked next.
 //!
-//! Every policy that thinks in due times shares these: a small heap of pages for each server, which
-//! stays in cache, and one heap of servers above them.
+//! Every policy that thinks in due times shares these: the pages of each server, and one heap of
+//! servers above them.
 
 mod agenda;
-mod heap;
+mod pages;
 
 pub(super) use agenda::Agenda;
-pub(super) use heap::DueHeap;
+pub(super) use pages::DuePages;
 
 use crate::{PageId, ServerId};
 
-/// Children of a node in the heaps: four pages fill a cache line.
-const ARITY: usize = 4;
-
-/// A page and when it is due. Sixteen bytes: four fill a cache line.
+/// A page and when it is due. Sixteen bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Due {
     pub at: f64,
@@ -33,7 +30,7 @@ pub(super) struct DueQueues {
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Server {
-    pages: DueHeap,
+    pages: DuePages,
     delay: f64,
     /// When it was last asked.
     asked: f64,
@@ -44,7 +41,7 @@ struct Server {
 impl Server {
     fn new(delay: f64) -> Self {
         Self {
-            pages: DueHeap::default(),
+            pages: DuePages::default(),
             delay,
             asked: f64::NEG_INFINITY,
             eager: false,
@@ -82,7 +79,7 @@ impl DueQueues {
     /// Replaces the pages of all servers.
     pub fn fill(&mut self, entries: Vec<Vec<Due>>) {
         for (server, entries) in self.servers.iter_mut().zip(entries) {
-            server.pages = DueHeap::from_entries(&entries);
+            server.pages = DuePages::new(entries);
         }
         self.agenda = Agenda::new(self.servers.iter().map(Server::wanted).collect());
     }
@@ -123,7 +120,7 @@ impl DueQueues {
     }
 
     /// The pages of each server.
-    pub fn servers(&self) -> impl Iterator<Item = &DueHeap> {
+    pub fn servers(&self) -> impl Iterator<Item = &DuePages> {
         self.servers.iter().map(|server| &server.pages)
     }
 

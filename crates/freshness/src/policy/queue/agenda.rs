@@ -1,7 +1,9 @@
 //! Which server wants attention next.
 
-use super::ARITY;
 use crate::ServerId;
+
+/// Children of a node in the heap.
+const ARITY: usize = 4;
 
 /// Servers by the instant at which they want attention, earliest first. Infinite means never.
 #[derive(Clone, Debug, Default)]
