@@ -1,3 +1,4 @@
+//! Partitioners that look at nothing but names: hashes and the consistent-hash ring.
 #![doc = include_str!("hash/README.md")]
 
 mod ring;

@@ -1,3 +1,4 @@
+//! The tree of groups, divided level by level.
 #![doc = include_str!("hierarchy/README.md")]
 
 mod divide;

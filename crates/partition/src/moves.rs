@@ -1,3 +1,4 @@
+//! What moves when robots come and go.
 #![doc = include_str!("moves/README.md")]
 
 use crate::graph::{Graph, Vertex};

@@ -1,3 +1,4 @@
+//! The graph partitioner: coarsen, divide, refine.
 #![doc = include_str!("multilevel/README.md")]
 
 mod cluster;

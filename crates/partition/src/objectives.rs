@@ -1,3 +1,4 @@
+//! Links, round-trip times and distances as one graph.
 #![doc = include_str!("objectives/README.md")]
 
 use crate::graph::{Graph, GraphBuilder, Load, Vertex};

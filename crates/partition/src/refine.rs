@@ -1,3 +1,4 @@
+//! Moves that lower the cut within the limits.
 #![doc = include_str!("refine/README.md")]
 
 mod connections;

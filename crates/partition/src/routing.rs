@@ -1,3 +1,4 @@
+//! From an assignment of hosts to small routing tables.
 #![doc = include_str!("routing/README.md")]
 
 mod aggregate;
