@@ -1,0 +1,1 @@
+//! One HTTP request, done safely: resolved, connected, bounded, decoded.

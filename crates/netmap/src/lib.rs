@@ -1,0 +1,1 @@
+//! The Internet as seen from here: probes, routes, places.

@@ -1,0 +1,1 @@
+//! What a downloaded page says: links, text, character set, sitemaps, feeds. Pure.

@@ -1,0 +1,1 @@
+//! The crawling process as a library.

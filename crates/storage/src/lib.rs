@@ -1,0 +1,1 @@
+//! What survives a crash: the page table, the seen set, the WARC archive.
