@@ -1,1 +1,6 @@
-//! One robot's share of the Web: URLs and their keys, scope, robots.txt, politeness, what is to be fetched next. Pure: no clock, no I/O.
+//! One robot's share of the Web: URLs and their keys, scope, robots.txt, politeness, and what is to
+//! be fetched next. Pure: no clock, no I/O. Time is seconds since the epoch, given by the caller.
+
+pub mod lines;
+pub mod politeness;
+pub mod retry_after;

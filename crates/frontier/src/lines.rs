@@ -1,0 +1,425 @@
+//! The lines in which pages wait for their host's turn.
+//!
+//! # The life of a URL
+//!
+//! A URL that was admitted waits in its host's line of new pages. When it is the host's turn (its
+//! address is known, its robots.txt too, nobody else is talking to the host or the address, and
+//! the interval is over) the page is handed out; the host is busy until the request has `ended`.
+//! From its first visit on the page belongs to the revisit policy, which puts it into the host's
+//! line of due pages when a visit is worth its price. Where both lines wait, new pages have a fixed
+//! share of the turns.
+
+use crate::politeness::{Answer, Courtesy, Interval};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::net::IpAddr;
+
+/// How turns are given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rules {
+    /// The time between two requests to a host, and to an address.
+    pub interval: Interval,
+    /// Requests at a time to a host, and to an address.
+    pub parallel: u16,
+    /// The share of turns that new pages have where pages are due as well.
+    pub share_of_new: f64,
+    /// Requests per second in all; infinite without a limit.
+    pub requests_per_second: f64,
+    /// Bytes per second in all; infinite without a limit.
+    pub bytes_per_second: f64,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            interval: Interval::default(),
+            parallel: 1,
+            share_of_new: 0.5,
+            requests_per_second: f64::INFINITY,
+            bytes_per_second: f64::INFINITY,
+        }
+    }
+}
+
+/// What is to be done now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Turn {
+    /// Find the address of this host and say so with `resolved`.
+    Resolve(u32),
+    /// Fetch this host's robots.txt; say so with `set_robots` and `ended`.
+    Robots {
+        /// The host.
+        host: u32,
+        /// Where to connect to.
+        address: IpAddr,
+    },
+    /// Fetch this page, then say so with `ended`.
+    Visit {
+        /// The host.
+        host: u32,
+        /// The page.
+        page: u32,
+        /// Whether it came from the line of new pages.
+        new: bool,
+        /// Where to connect to.
+        address: IpAddr,
+    },
+    /// Nothing before this instant, unless something is added.
+    Wait(f64),
+    /// Nothing waits; a request may still be under way.
+    Idle,
+}
+
+/// What a host waits for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Waiting {
+    /// No page waits.
+    ForWork,
+    /// A request to it is under way.
+    ForAnswer,
+    /// Its interval, or what it asked for, is not over.
+    Until(f64),
+    /// Its address is being asked for.
+    ForAddress,
+    /// Another host of the same address has the turn, or had it just now.
+    ForNeighbours(IpAddr),
+    /// Its robots.txt comes first.
+    ForRobots,
+    /// Nothing; it is next.
+    ForNothing,
+}
+
+#[derive(Debug, Default)]
+struct Line {
+    new: VecDeque<u32>,
+    due: VecDeque<u32>,
+    courtesy: Courtesy,
+    address: Option<IpAddr>,
+    address_until: f64,
+    robots_until: f64,
+    pages: u32,
+    under_way: u16,
+    credit: f32,
+    resolving: bool,
+    asking_robots: bool,
+    queued: bool,
+}
+
+#[derive(Debug, Default)]
+struct Neighbours {
+    under_way: u16,
+    not_before: f64,
+    waiting: Vec<u32>,
+}
+
+/// All hosts' lines.
+#[derive(Debug)]
+pub struct Lines {
+    rules: Rules,
+    hosts: Vec<Line>,
+    addresses: HashMap<IpAddr, Neighbours>,
+    turns: BinaryHeap<Reverse<(i64, u32)>>,
+    /// Addresses nobody has talked to since the start wait until here.
+    opening: f64,
+    requests_at: f64,
+    bytes_at: f64,
+    new: usize,
+    due: usize,
+}
+
+/// Instants as integers, in microseconds, to be sorted.
+fn ticks(at: f64) -> i64 {
+    (at * 1e6).ceil() as i64
+}
+
+/// What an unused budget may catch up, in seconds.
+const CREDIT: f64 = 1.0;
+/// A name that has no address is asked for again after this many seconds.
+const ASK_AGAIN: f64 = 300.0;
+
+impl Lines {
+    /// No host yet; `opening` is the instant from which on any address may be talked to.
+    pub fn new(rules: Rules, opening: f64) -> Self {
+        Self {
+            rules,
+            hosts: Vec::new(),
+            addresses: HashMap::new(),
+            turns: BinaryHeap::new(),
+            opening,
+            requests_at: 0.0,
+            bytes_at: 0.0,
+            new: 0,
+            due: 0,
+        }
+    }
+
+    /// Adds the next host: its standing, and until when its robots.txt is known.
+    pub fn add_host(&mut self, courtesy: Courtesy, robots_until: f64) -> u32 {
+        self.hosts.push(Line {
+            courtesy,
+            robots_until,
+            ..Line::default()
+        });
+        self.hosts.len() as u32 - 1
+    }
+
+    /// Hosts added so far.
+    pub fn hosts(&self) -> u32 {
+        self.hosts.len() as u32
+    }
+
+    /// A page to be fetched for the first time.
+    pub fn push_new(&mut self, host: u32, page: u32) {
+        let line = &mut self.hosts[host as usize];
+        line.new.push_back(page);
+        line.pages += 1;
+        self.new += 1;
+        self.queue(host);
+    }
+
+    /// A page to be fetched again.
+    pub fn push_due(&mut self, host: u32, page: u32) {
+        self.hosts[host as usize].due.push_back(page);
+        self.due += 1;
+        self.queue(host);
+    }
+
+    /// A page known from before, which waits for nothing now.
+    pub fn count_page(&mut self, host: u32) {
+        self.hosts[host as usize].pages += 1;
+    }
+
+    /// New pages that wait.
+    pub fn new_waiting(&self) -> usize {
+        self.new
+    }
+
+    /// Due pages that wait.
+    pub fn due_waiting(&self) -> usize {
+        self.due
+    }
+
+    /// New and due pages that wait for this host.
+    pub fn waiting_at(&self, host: u32) -> (usize, usize) {
+        let line = &self.hosts[host as usize];
+        (line.new.len(), line.due.len())
+    }
+
+    /// The host's standing.
+    pub fn courtesy(&self, host: u32) -> &Courtesy {
+        &self.hosts[host as usize].courtesy
+    }
+
+    /// Where the host was last found.
+    pub fn address(&self, host: u32) -> Option<IpAddr> {
+        self.hosts[host as usize].address
+    }
+
+    /// The time between two requests to this host, as things stand.
+    pub fn interval(&self, host: u32) -> f64 {
+        let line = &self.hosts[host as usize];
+        line.courtesy.interval(self.rules.interval, line.pages)
+    }
+
+    /// What to do at `now`.
+    pub fn next(&mut self, now: f64) -> Turn {
+        let affordable = self.requests_at.max(self.bytes_at);
+        if affordable > now {
+            return if self.new + self.due == 0 {
+                Turn::Idle
+            } else {
+                Turn::Wait(affordable)
+            };
+        }
+        while let Some(&Reverse((at, host))) = self.turns.peek() {
+            if at > ticks(now) {
+                return Turn::Wait(at as f64 / 1e6);
+            }
+            self.turns.pop();
+            self.hosts[host as usize].queued = false;
+            if let Some(turn) = self.turn_of(host, now) {
+                return turn;
+            }
+        }
+        Turn::Idle
+    }
+
+    /// The host's turn, unless it has to wait; then it is queued for when it may have it.
+    fn turn_of(&mut self, host: u32, now: f64) -> Option<Turn> {
+        let parallel = self.rules.parallel;
+        let line = &mut self.hosts[host as usize];
+        if line.new.is_empty() && line.due.is_empty()
+            || line.resolving
+            || line.asking_robots
+            || line.under_way >= parallel
+        {
+            return None; // queued again by whoever ends that
+        }
+        if line.courtesy.not_before > now {
+            let at = line.courtesy.not_before;
+            self.queue_at(host, at);
+            return None;
+        }
+        let Some(address) = line.address.filter(|_| line.address_until > now) else {
+            line.resolving = true;
+            return Some(Turn::Resolve(host));
+        };
+        let neighbours = self.addresses.entry(address).or_default();
+        if neighbours.under_way >= parallel {
+            neighbours.waiting.push(host);
+            return None;
+        }
+        let at = neighbours.not_before.max(self.opening);
+        if at > now {
+            self.queue_at(host, at);
+            return None;
+        }
+        neighbours.under_way += 1;
+        line.under_way += 1;
+        self.requests_at =
+            self.requests_at.max(now - CREDIT) + 1.0 / self.rules.requests_per_second;
+        let turn = if line.robots_until <= now {
+            line.asking_robots = true;
+            Turn::Robots { host, address }
+        } else {
+            let new = line.choose(self.rules.share_of_new);
+            let from = if new { &mut line.new } else { &mut line.due };
+            let page = from.pop_front().expect("a page waits");
+            *(if new { &mut self.new } else { &mut self.due }) -= 1;
+            Turn::Visit {
+                host,
+                page,
+                new,
+                address,
+            }
+        };
+        self.queue(host);
+        Some(turn)
+    }
+
+    /// What came of a `Turn::Resolve`: the address and for how many seconds it holds.
+    pub fn resolved(&mut self, host: u32, now: f64, found: Option<(IpAddr, f64)>) {
+        let line = &mut self.hosts[host as usize];
+        line.resolving = false;
+        match found {
+            Some((address, seconds)) => {
+                line.address = Some(address);
+                line.address_until = now + seconds;
+            }
+            None => line.courtesy.not_before = line.courtesy.not_before.max(now + ASK_AGAIN),
+        }
+        self.queue(host);
+    }
+
+    /// robots.txt is known until then, and asks for this delay.
+    pub fn set_robots(&mut self, host: u32, until: f64, crawl_delay: f64) {
+        let line = &mut self.hosts[host as usize];
+        line.asking_robots = false;
+        line.robots_until = until;
+        line.courtesy.crawl_delay = crawl_delay;
+        self.queue(host);
+    }
+
+    /// A request to the host at that address ended.
+    pub fn ended(&mut self, host: u32, address: IpAddr, now: f64, answer: Answer, bytes: u64) {
+        let interval = self.rules.interval;
+        let line = &mut self.hosts[host as usize];
+        line.courtesy.ended(interval, line.pages, now, answer);
+        let wait = line.courtesy.interval(interval, line.pages);
+        self.bytes_at =
+            self.bytes_at.max(now - CREDIT) + bytes as f64 / self.rules.bytes_per_second;
+        self.release(host, address, now + wait);
+    }
+
+    /// The turn was given back: no request was made.
+    pub fn unused(&mut self, host: u32, address: IpAddr) {
+        self.release(host, address, 0.0);
+    }
+
+    fn release(&mut self, host: u32, address: IpAddr, not_before: f64) {
+        self.hosts[host as usize].under_way -= 1;
+        let waiting = match self.addresses.get_mut(&address) {
+            Some(neighbours) => {
+                neighbours.under_way -= 1;
+                neighbours.not_before = neighbours.not_before.max(not_before);
+                std::mem::take(&mut neighbours.waiting)
+            }
+            None => Vec::new(),
+        };
+        for other in waiting {
+            self.queue(other);
+        }
+        self.queue(host);
+    }
+
+    /// No request to this host before then.
+    pub fn hold(&mut self, host: u32, until: f64) {
+        let courtesy = &mut self.hosts[host as usize].courtesy;
+        courtesy.not_before = courtesy.not_before.max(until);
+    }
+
+    fn queue(&mut self, host: u32) {
+        let line = &self.hosts[host as usize];
+        let neighbours = line
+            .address
+            .and_then(|address| self.addresses.get(&address));
+        let at = neighbours.map_or(0.0, |neighbours| neighbours.not_before);
+        let at = at.max(line.courtesy.not_before).max(self.opening);
+        self.queue_at(host, at);
+    }
+
+    fn queue_at(&mut self, host: u32, at: f64) {
+        let line = &mut self.hosts[host as usize];
+        let idle = line.new.is_empty() && line.due.is_empty();
+        if line.queued || idle || line.under_way >= self.rules.parallel {
+            return;
+        }
+        line.queued = true;
+        self.turns.push(Reverse((ticks(at), host)));
+    }
+
+    /// What the host waits for at `now`.
+    pub fn waiting(&self, host: u32, now: f64) -> Waiting {
+        let line = &self.hosts[host as usize];
+        let neighbours = line
+            .address
+            .and_then(|address| self.addresses.get(&address));
+        if line.new.is_empty() && line.due.is_empty() {
+            Waiting::ForWork
+        } else if line.resolving {
+            Waiting::ForAddress
+        } else if line.asking_robots {
+            Waiting::ForRobots
+        } else if line.under_way >= self.rules.parallel {
+            Waiting::ForAnswer
+        } else if line.courtesy.not_before > now {
+            Waiting::Until(line.courtesy.not_before)
+        } else if let (Some(address), Some(neighbours)) = (line.address, neighbours)
+            && (neighbours.under_way >= self.rules.parallel || neighbours.not_before > now)
+        {
+            Waiting::ForNeighbours(address)
+        } else if line.robots_until <= now {
+            Waiting::ForRobots
+        } else {
+            Waiting::ForNothing
+        }
+    }
+}
+
+impl Line {
+    /// Whether a new page has this turn.
+    fn choose(&mut self, share_of_new: f64) -> bool {
+        if self.due.is_empty() || self.new.is_empty() {
+            return self.due.is_empty();
+        }
+        self.credit += share_of_new as f32;
+        let new = self.credit >= 1.0;
+        if new {
+            self.credit -= 1.0;
+        }
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+use super::*;
+use proptest::prelude::*;
+
+fn address(last: u8) -> IpAddr {
+    IpAddr::from([127, 0, 0, last])
+}
+
+fn fine() -> Answer {
+    Answer::Fine { seconds: 0.0 }
+}
+
+fn fixed(seconds: f64) -> Rules {
+    Rules {
+        interval: Interval::Fixed { seconds },
+        ..Rules::default()
+    }
+}
+
+/// A host whose address and robots.txt are known for ever.
+fn open_host(lines: &mut Lines, at: IpAddr) -> u32 {
+    let host = lines.add_host(Courtesy::default(), f64::INFINITY);
+    lines.resolved(host, 0.0, Some((at, f64::INFINITY)));
+    host
+}
+
+fn visit(turn: Turn) -> (u32, u32) {
+    match turn {
+        Turn::Visit { host, page, .. } => (host, page),
+        other => panic!("a visit was expected, not {other:?}"),
+    }
+}
+
+#[test]
+fn a_host_is_resolved_then_its_robots_are_read_then_its_pages() {
+    let mut lines = Lines::new(fixed(10.0), 0.0);
+    let host = lines.add_host(Courtesy::default(), 0.0);
+    assert_eq!(lines.next(1.0), Turn::Idle);
+    lines.push_new(host, 7);
+    assert_eq!(lines.next(1.0), Turn::Resolve(host));
+    assert_eq!(lines.next(1.0), Turn::Idle);
+    assert_eq!(lines.waiting(host, 1.0), Waiting::ForAddress);
+    lines.resolved(host, 1.0, Some((address(1), 60.0)));
+    let robots = Turn::Robots {
+        host,
+        address: address(1),
+    };
+    assert_eq!(lines.next(1.0), robots);
+    assert_eq!(lines.next(1.5), Turn::Idle);
+    lines.set_robots(host, 1e9, 0.0);
+    lines.ended(host, address(1), 2.0, fine(), 0);
+    assert_eq!(lines.next(2.0), Turn::Wait(12.0));
+    assert_eq!(lines.waiting(host, 2.0), Waiting::Until(12.0));
+    assert_eq!(visit(lines.next(12.0)), (host, 7));
+    lines.ended(host, address(1), 12.5, fine(), 0);
+    assert_eq!(lines.next(100.0), Turn::Idle);
+}
+
+#[test]
+fn a_name_without_address_is_asked_for_again_later() {
+    let mut lines = Lines::new(fixed(1.0), 0.0);
+    let host = lines.add_host(Courtesy::default(), 1e9);
+    lines.push_new(host, 0);
+    assert_eq!(lines.next(0.0), Turn::Resolve(host));
+    lines.resolved(host, 0.0, None);
+    assert_eq!(lines.next(0.0), Turn::Wait(ASK_AGAIN));
+    assert_eq!(lines.next(ASK_AGAIN), Turn::Resolve(host));
+}
+
+#[test]
+fn hosts_of_one_address_take_turns() {
+    let mut lines = Lines::new(fixed(5.0), 0.0);
+    let one = open_host(&mut lines, address(1));
+    let other = open_host(&mut lines, address(1));
+    lines.push_new(one, 0);
+    lines.push_new(other, 1);
+    let (first, _) = visit(lines.next(0.0));
+    assert_eq!(lines.next(0.0), Turn::Idle);
+    lines.ended(first, address(1), 1.0, fine(), 0);
+    assert_eq!(lines.next(1.0), Turn::Wait(6.0));
+    let (second, _) = visit(lines.next(6.0));
+    assert_ne!(first, second);
+}
+
+#[test]
+fn new_and_due_pages_share_the_turns() {
+    let rules = Rules {
+        share_of_new: 0.25,
+        ..fixed(0.0)
+    };
+    let mut lines = Lines::new(rules, 0.0);
+    let host = open_host(&mut lines, address(1));
+    for page in 0..100 {
+        lines.push_new(host, page);
+        lines.push_due(host, 1000 + page);
+    }
+    let mut new = 0;
+    for _ in 0..40 {
+        let (_, page) = visit(lines.next(1.0));
+        new += u32::from(page < 1000);
+        lines.ended(host, address(1), 1.0, fine(), 0);
+    }
+    assert_eq!(new, 10);
+    assert_eq!((lines.new_waiting(), lines.due_waiting()), (90, 70));
+}
+
+#[test]
+fn the_budget_holds_in_requests_and_in_bytes() {
+    let rules = Rules {
+        requests_per_second: 2.0,
+        bytes_per_second: 1000.0,
+        ..fixed(0.0)
+    };
+    let mut lines = Lines::new(rules, 0.0);
+    let host = open_host(&mut lines, address(1));
+    for page in 0..100 {
+        lines.push_new(host, page);
+    }
+    let mut now = 10.0;
+    let mut visits = 0;
+    while now < 20.0 {
+        match lines.next(now) {
+            Turn::Visit { .. } => {
+                visits += 1;
+                lines.ended(host, address(1), now, fine(), 10);
+            }
+            Turn::Wait(until) => now = until,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!((20..=22).contains(&visits), "{visits} in ten seconds");
+    while !matches!(lines.next(now), Turn::Visit { .. }) {
+        now += 0.1;
+    }
+    lines.ended(host, address(1), now, fine(), 5000);
+    assert!(matches!(lines.next(now), Turn::Wait(until) if until > now + 3.0));
+}
+
+proptest! {
+    /// W3 and W4: whatever happens, starts are an interval after the last end, on every host and
+    /// every address, nothing is handed out twice, and nothing is forgotten.
+    #[test]
+    fn politeness_always_holds(
+        interval in 0.0..5.0f64,
+        hosts in proptest::collection::vec(0u8..4, 1..8),
+        work in proptest::collection::vec((0usize..8, any::<bool>()), 1..60),
+        lasting in proptest::collection::vec(0.0..3.0f64, 1..20),
+    ) {
+        let mut lines = Lines::new(fixed(interval), 0.5);
+        for _ in &hosts {
+            lines.add_host(Courtesy::default(), 0.0);
+        }
+        for (page, &(host, new)) in work.iter().enumerate() {
+            let host = (host % hosts.len()) as u32;
+            if new { lines.push_new(host, page as u32) } else { lines.push_due(host, page as u32) }
+        }
+        let mut now = 0.0;
+        let mut under_way: Vec<(f64, u32, IpAddr)> = Vec::new();
+        let mut last_end = HashMap::new();
+        let mut done = vec![false; work.len()];
+        let mut requests = 0;
+        loop {
+            let turn = lines.next(now);
+            let (host, at) = match turn {
+                Turn::Resolve(host) => {
+                    lines.resolved(host, now, Some((address(hosts[host as usize]), 4.0)));
+                    continue;
+                }
+                Turn::Robots { host, address } => {
+                    lines.set_robots(host, now + 30.0, 0.0);
+                    (host, address)
+                }
+                Turn::Visit { host, page, address, .. } => {
+                    prop_assert!(!std::mem::replace(&mut done[page as usize], true));
+                    (host, address)
+                }
+                Turn::Wait(_) | Turn::Idle => {
+                    under_way.sort_by(|a, b| b.0.total_cmp(&a.0));
+                    let until = if let Turn::Wait(until) = turn { until } else { f64::INFINITY };
+                    match under_way.last().copied() {
+                        Some((end, host, at)) if end <= until => {
+                            under_way.pop();
+                            now = f64::max(now, end);
+                            lines.ended(host, at, now, fine(), 100);
+                            last_end.insert(Err(host), now);
+                            last_end.insert(Ok(at), now);
+                        }
+                        _ if until.is_finite() => {
+                            prop_assert!(until > now);
+                            now = until;
+                        }
+                        _ => break,
+                    }
+                    continue;
+                }
+            };
+            prop_assert!(now >= 0.5);
+            prop_assert!(under_way.iter().all(|&(_, h, a)| h != host && a != at));
+            for key in [Err(host), Ok(at)] {
+                if let Some(end) = last_end.get(&key) {
+                    prop_assert!(now >= end + interval - 1e-6);
+                }
+            }
+            under_way.push((now + lasting[requests % lasting.len()], host, at));
+            requests += 1;
+        }
+        prop_assert!(done.iter().all(|&done| done));
+    }
+}
