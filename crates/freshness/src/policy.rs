@@ -21,6 +21,7 @@ mod trim;
 
 pub use names::{Error, build, names, split};
 
+use crate::estimate::Evidence;
 use crate::{PageId, ServerId};
 
 /// A revisit policy.
@@ -35,6 +36,12 @@ pub trait Policy: Send {
 
     /// Something other than a page's content changed.
     fn change(&mut self, now: f64, change: Change);
+
+    /// When the page is due as things stand, where the policy thinks in due times of pages.
+    fn due(&self, page: PageId) -> Option<f64> {
+        let _ = page;
+        None
+    }
 }
 
 /// A policy's answer.
@@ -92,8 +99,10 @@ pub enum Change {
         server: ServerId,
         /// Its importance.
         weight: f64,
-        /// Its change rate, where known.
-        rate: Option<f64>,
+        /// What is known of its changes from before.
+        known: Option<Evidence>,
+        /// Its last visit, made before the policy knew of it.
+        visited: Option<f64>,
     },
     /// A page no longer to be visited.
     RemovePage(PageId),

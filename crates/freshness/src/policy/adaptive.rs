@@ -214,12 +214,9 @@ impl Worth for Adaptive {
         self.signals.worth(server, rate)
     }
 
-    fn add(&mut self, page: PageId, server: ServerId, weight: f64, rate: Option<f64>) {
+    fn add(&mut self, page: PageId, server: ServerId, weight: f64, known: Option<Evidence>) {
         let index = page.index();
-        let evidence = match rate {
-            Some(rate) if rate > 0.0 => Evidence::new(GIVEN_CHANGES, GIVEN_CHANGES / rate),
-            _ => Evidence::default(),
-        };
+        let evidence = known.unwrap_or_default();
         let added = Page {
             evidence,
             last: f64::NAN,
@@ -250,6 +247,10 @@ impl Worth for Adaptive {
     fn add_server(&mut self) {
         self.hosts.push(HostPrior::new(self.global));
         self.signals.add_server();
+    }
+
+    fn set_round(&mut self, round: f64) {
+        self.learning.half_life = ROUNDS_TO_FORGET_HALF * round;
     }
 
     fn ceiling_rounds(&self) -> f64 {

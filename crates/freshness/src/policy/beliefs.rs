@@ -103,17 +103,18 @@ impl Beliefs {
         self.pages[index].rate = after.rate(host.prior()) as f32;
     }
 
-    pub fn add(&mut self, page: PageId, server: ServerId, weight: f64, rate: Option<f64>) {
+    pub fn add(&mut self, page: PageId, server: ServerId, weight: f64, known: Option<Evidence>) {
         let index = page.index();
-        let expected = self
-            .learner
-            .as_ref()
-            .map(|learner| learner.hosts[server.index()].prior().mean());
-        // nothing known and nothing to learn from: as an average page
-        let rate = rate.or(expected).unwrap_or_else(|| {
-            let rates = self.pages.iter().map(|belief| f64::from(belief.rate));
-            rates.sum::<f64>() / self.pages.len().max(1) as f64
-        });
+        let evidence = known.unwrap_or_default();
+        let rate = match (&self.learner, known) {
+            (Some(learner), _) => evidence.rate(learner.hosts[server.index()].prior()),
+            (None, Some(known)) => known.events() / known.exposure().max(f64::MIN_POSITIVE),
+            // nothing known and nothing to learn from: as an average page
+            (None, None) => {
+                let rates = self.pages.iter().map(|belief| f64::from(belief.rate));
+                rates.sum::<f64>() / self.pages.len().max(1) as f64
+            }
+        };
         let belief = Belief {
             rate: rate as f32,
             weight: weight as f32,
@@ -127,11 +128,18 @@ impl Beliefs {
         }
         if let Some(learner) = &mut self.learner {
             if new {
-                learner.evidence.push(Evidence::default());
+                learner.evidence.push(evidence);
             } else {
-                learner.evidence[index] = Evidence::default();
+                learner.evidence[index] = evidence;
             }
-            learner.hosts[server.index()].add(Evidence::default());
+            learner.hosts[server.index()].add(evidence);
+        }
+    }
+
+    /// The time of one visit to each page, which sets how long evidence counts.
+    pub fn set_round(&mut self, round: f64) {
+        if let Some(learner) = &mut self.learner {
+            learner.learning.half_life = ROUNDS_TO_FORGET_HALF * round;
         }
     }
 

@@ -285,7 +285,8 @@ impl Policy for Greedy {
                 page,
                 server,
                 weight,
-                rate,
+                known,
+                visited,
             } => {
                 if page.index() == self.server.len() {
                     self.server.push(server.0);
@@ -293,7 +294,12 @@ impl Policy for Greedy {
                 } else {
                     self.server[page.index()] = server.0;
                 }
-                self.beliefs.add(page, server, weight, rate);
+                self.beliefs.add(page, server, weight, known);
+                if let Some(at) = visited {
+                    self.beliefs.observe(page, server, at, Outcome::Changed);
+                }
+                self.beliefs
+                    .set_round(self.server.len() as f64 / self.budget);
                 self.servers[server.index()]
                     .candidates
                     .push(Candidate::new(page, None));
@@ -305,7 +311,10 @@ impl Policy for Greedy {
                     .candidates
                     .retain(|c| c.page != page);
             }
-            Change::Budget(budget) => self.budget = budget,
+            Change::Budget(budget) => {
+                self.budget = budget;
+                self.beliefs.set_round(self.server.len() as f64 / budget);
+            }
             Change::Delay { server, delay } => {
                 if server.index() == self.servers.len() {
                     self.servers.push(Server::new(delay));

@@ -7,6 +7,7 @@ use super::priced::Worth;
 use super::shape::{Shape, Stake};
 use super::signals::Signals;
 use super::{Outcome, Setup};
+use crate::estimate::Evidence;
 use crate::{PageId, ServerId};
 
 pub(super) struct Index {
@@ -47,8 +48,8 @@ impl Worth for Index {
         self.signals.worth(server, self.beliefs.rate(page))
     }
 
-    fn add(&mut self, page: PageId, server: ServerId, weight: f64, rate: Option<f64>) {
-        self.beliefs.add(page, server, weight, rate);
+    fn add(&mut self, page: PageId, server: ServerId, weight: f64, known: Option<Evidence>) {
+        self.beliefs.add(page, server, weight, known);
         self.signals.add(page);
     }
 
@@ -59,6 +60,10 @@ impl Worth for Index {
     fn add_server(&mut self) {
         self.beliefs.add_server();
         self.signals.add_server();
+    }
+
+    fn set_round(&mut self, round: f64) {
+        self.beliefs.set_round(round);
     }
 
     fn ceiling_rounds(&self) -> f64 {

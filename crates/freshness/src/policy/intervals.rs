@@ -116,7 +116,12 @@ impl Policy for Intervals {
 
     fn change(&mut self, now: f64, change: Change) {
         match change {
-            Change::AddPage { page, server, .. } => {
+            Change::AddPage {
+                page,
+                server,
+                visited,
+                ..
+            } => {
                 let first = self.rule.first(self.pages + 1, self.budget);
                 let index = page.index();
                 if index == self.server.len() {
@@ -126,12 +131,12 @@ impl Policy for Intervals {
                 }
                 self.server[index] = server.0;
                 self.interval[index] = first;
-                self.last[index] = f64::NAN;
+                self.last[index] = visited.unwrap_or(f64::NAN);
                 self.pages += 1;
                 self.queues.push(
                     server,
                     Due {
-                        at: now,
+                        at: visited.map_or(now, |at| at + f64::from(first)),
                         page,
                         period: 0.0,
                     },

@@ -292,7 +292,8 @@ impl Policy for Memory {
                 page,
                 server,
                 weight,
-                rate,
+                known,
+                visited,
             } => {
                 if page.index() == self.server.len() {
                     self.server.push(server.0);
@@ -302,11 +303,18 @@ impl Policy for Memory {
                     self.server[page.index()] = server.0;
                     self.remembered[page.index()] = None;
                 }
-                self.beliefs.add(page, server, weight, rate);
+                self.beliefs.add(page, server, weight, known);
+                if let Some(at) = visited {
+                    self.beliefs.observe(page, server, at, Outcome::Changed);
+                }
                 self.pages += 1;
+                self.beliefs.set_round(self.pages as f64 / self.budget);
                 self.pending += 1;
-                if !self.under_way[page.index()] {
-                    self.queues.push(server, due(now - FIRST, page));
+                match visited {
+                    // a plan that is due queues all pages
+                    _ if self.stale || self.under_way[page.index()] => {}
+                    Some(at) => self.put_back(page, at, 1.0),
+                    None => self.queues.push(server, due(now - FIRST, page)),
                 }
             }
             Change::RemovePage(page) => {
@@ -319,6 +327,7 @@ impl Policy for Memory {
             }
             Change::Budget(budget) => {
                 self.budget = budget;
+                self.beliefs.set_round(self.pages as f64 / budget);
                 self.spent = self.spent.max(now);
                 self.stale = true;
             }

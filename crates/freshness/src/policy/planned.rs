@@ -169,14 +169,20 @@ impl Policy for Planned {
                 page,
                 server,
                 weight,
-                rate,
+                known,
+                visited,
             } => {
                 if page.index() == self.server.len() {
                     self.server.push(server.0);
                 } else {
                     self.server[page.index()] = server.0;
                 }
-                self.beliefs.add(page, server, weight, rate);
+                self.beliefs.add(page, server, weight, known);
+                if let Some(at) = visited {
+                    self.beliefs.observe(page, server, at, Outcome::Changed);
+                }
+                self.beliefs
+                    .set_round(self.server.len() as f64 / self.budget);
                 if let Method::Gaps(gaps) = &mut self.method {
                     let gap = allocate::wolf::gap_of_rate(self.beliefs.rate(page));
                     if page.index() == gaps.len() {
@@ -197,6 +203,7 @@ impl Policy for Planned {
             }
             Change::Budget(budget) => {
                 self.budget = budget;
+                self.beliefs.set_round(self.server.len() as f64 / budget);
                 self.due = true;
             }
             Change::Delay { server, delay } => {

@@ -8,6 +8,7 @@ use super::market::{Market, Prices};
 use super::queue::{Due, DueQueues};
 use super::shape::Stake;
 use super::{Change, Next, Outcome, Policy, Setup};
+use crate::estimate::Evidence;
 use crate::{PageId, ServerId};
 
 /// What an index policy believes of pages.
@@ -25,13 +26,16 @@ pub(super) trait Worth: Send {
     fn signal(&mut self, page: PageId, server: ServerId) -> f64;
 
     /// Adds a page, or replaces a removed one.
-    fn add(&mut self, page: PageId, server: ServerId, weight: f64, rate: Option<f64>);
+    fn add(&mut self, page: PageId, server: ServerId, weight: f64, known: Option<Evidence>);
 
     /// Forgets a page.
     fn remove(&mut self, page: PageId, server: ServerId);
 
     /// A server more.
     fn add_server(&mut self);
+
+    /// The time in which the budget pays for one visit to each page.
+    fn set_round(&mut self, round: f64);
 
     /// No page that changes waits for more than this many times the average interval: beliefs may
     /// be wrong, and only a visit can tell.
@@ -75,6 +79,7 @@ pub(super) struct Priced<W> {
     spent: f64,
     pages: usize,
     visits_to_refresh: usize,
+    delays_changed: bool,
     /// The prices for which due times were last found for all pages.
     queued_at: Prices,
     seed: u64,
@@ -94,6 +99,7 @@ impl<W: Worth> Priced<W> {
             spent: setup.start,
             pages: setup.server.len(),
             visits_to_refresh: 0,
+            delays_changed: false,
             queued_at: Prices::default(),
             seed: setup.seed,
         };
@@ -171,7 +177,7 @@ impl<W: Worth> Priced<W> {
     /// Once in a while: prices for what has changed since, and due times if they moved.
     fn refresh(&mut self) {
         self.visits_to_refresh = (self.pages / 4).max(64);
-        if self.market.stirred() {
+        if std::mem::take(&mut self.delays_changed) || self.market.stirred() {
             self.find_prices();
             let far = |(&new, &old): (&f64, &f64)| (new - old).abs() > REQUEUE * old;
             let (new, old) = (&self.prices.server, &self.queued_at.server);
@@ -256,19 +262,26 @@ impl<W: Worth> Policy for Priced<W> {
                 page,
                 server,
                 weight,
-                rate,
+                known,
+                visited,
             } => {
                 if page.index() == self.places.len() {
                     self.places.push(Place::new(server.0));
                 } else {
                     self.places[page.index()].server = server.0;
                 }
-                self.worth.add(page, server, weight, rate);
+                self.worth.add(page, server, weight, known);
+                if let Some(at) = visited {
+                    self.worth.learn(page, server, at, Outcome::Changed);
+                }
                 self.market.add(server, self.worth.stake(page));
                 self.pages += 1;
                 self.pages_on[server.index()] += 1;
-                if !self.places[page.index()].under_way {
-                    self.queues.push(server, due(now - FIRST, page));
+                self.worth.set_round(self.pages as f64 / self.budget);
+                match visited {
+                    _ if self.places[page.index()].under_way => {}
+                    Some(at) => self.put_back(page, server, at, 1.0),
+                    None => self.queues.push(server, due(now - FIRST, page)),
                 }
             }
             Change::RemovePage(page) => {
@@ -282,6 +295,7 @@ impl<W: Worth> Policy for Priced<W> {
             Change::Budget(budget) => {
                 self.budget = budget;
                 self.spent = self.spent.max(now);
+                self.worth.set_round(self.pages as f64 / budget);
                 self.find_prices();
                 self.requeue();
             }
@@ -296,7 +310,8 @@ impl<W: Worth> Policy for Priced<W> {
                     self.delay[server.index()] = delay;
                 }
                 self.queues.set_delay(server, delay);
-                self.find_prices();
+                self.delays_changed = true;
+                self.visits_to_refresh = 0;
             }
             Change::Signal(page) => {
                 let server = ServerId(self.places[page.index()].server);
@@ -306,5 +321,11 @@ impl<W: Worth> Policy for Priced<W> {
                 }
             }
         }
+    }
+
+    fn due(&self, page: PageId) -> Option<f64> {
+        let server = ServerId(self.places[page.index()].server);
+        let last = self.worth.last_visit(page)?;
+        Some(last + self.delay(page, server))
     }
 }

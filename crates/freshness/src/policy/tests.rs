@@ -2,6 +2,7 @@ mod dated;
 
 use super::*;
 use crate::allocate::{self, Pages, Problem};
+use crate::estimate::Evidence;
 use crate::measure::score_poisson;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -231,7 +232,8 @@ fn live(name: &str, knowledge: Knowledge) -> [[usize; 6]; 4] {
                         page,
                         server,
                         weight: 1.0,
-                        rate: Some(1.0),
+                        known: Some(Evidence::new(8.0, 8.0)),
+                        visited: None,
                     },
                 );
                 policy.change(now, Change::RemovePage(PageId(1)));
@@ -255,7 +257,8 @@ fn live(name: &str, knowledge: Knowledge) -> [[usize; 6]; 4] {
                         page,
                         server,
                         weight: 1.0,
-                        rate: Some(1.0),
+                        known: Some(Evidence::new(8.0, 8.0)),
+                        visited: None,
                     },
                 );
                 policy.change(now, Change::Signal(PageId(0)));
@@ -377,5 +380,63 @@ fn the_default_does_no_harm_where_changes_are_poisson() {
         let reached = repository.freshness(&visits, until / 2.0, until) / bound;
         println!("{seed}: default {reached:.4} of the bound");
         assert!(reached > least, "default on {seed}: {reached}");
+    }
+}
+
+/// A live crawl begins with nothing: hosts and pages are found as it goes, and a page is handed
+/// over after its first visit. It must not be visited again at once, and not be forgotten.
+#[test]
+fn policies_may_start_with_nothing() {
+    for name in names() {
+        let setup = Setup {
+            server: &[],
+            weight: None,
+            delay: &[],
+            budget: 10.0,
+            start: 0.0,
+            seed: 1,
+            knowledge: Knowledge::Online { guess: 1.0 },
+        };
+        let mut policy = build(&name, &setup).unwrap();
+        assert!(!matches!(policy.next(0.0), Next::Visit(_)), "{name}");
+        let mut visits = [0; 40];
+        let mut now = 0.0;
+        for page in 0..40u32 {
+            let server = ServerId(page / 10);
+            if page % 10 == 0 {
+                let delay = Change::Delay {
+                    server,
+                    delay: 0.01,
+                };
+                policy.change(now, delay);
+            }
+            let visited = (page % 2 == 0).then_some(now);
+            let added = Change::AddPage {
+                page: PageId(page),
+                server,
+                weight: 1.0,
+                known: None,
+                visited,
+            };
+            policy.change(now, added);
+            now += 0.1;
+        }
+        while now < 100.0 {
+            match policy.next(now) {
+                Next::Visit(page) => {
+                    visits[page.index()] += 1;
+                    let modified = (now - (1.0 + page.index() as f64) / 10.0).max(0.0);
+                    policy.observe(page, now, Outcome::LastModified(modified));
+                }
+                Next::Wait(at) => now = at.max(now + 1e-6),
+                Next::Idle => panic!("{name} has nothing to do at {now}"),
+            }
+        }
+        // who draws at random may leave a page out for long
+        let missed = visits.iter().filter(|&&visits| visits == 0).count();
+        assert!(
+            missed <= if name.contains("random") { 2 } else { 0 },
+            "{name}: {visits:?}"
+        );
     }
 }

@@ -246,7 +246,8 @@ impl<A: Agent> Policy for Learner<A> {
                 page,
                 server,
                 weight,
-                ..
+                known,
+                visited,
             } => {
                 let index = page.index();
                 let under_way = self.pages.get(index).is_some_and(|page| page.under_way);
@@ -256,16 +257,24 @@ impl<A: Agent> Policy for Learner<A> {
                     self.pages[index] = Page::on(server.0);
                     self.pages[index].under_way = under_way;
                 }
-                self.beliefs.add(page, server, weight, None);
+                self.beliefs.add(page, server, weight, known);
                 self.count += 1;
                 self.weights += weight;
-                if !under_way {
-                    let due = Due {
-                        at: now,
-                        page,
-                        period: FIRST,
-                    };
-                    self.queues.push(server, due);
+                self.beliefs.set_round(self.round());
+                match visited {
+                    _ if under_way => {}
+                    Some(at) => {
+                        self.pages[index].under_way = true;
+                        self.observe(page, at, Outcome::Changed);
+                    }
+                    None => {
+                        let due = Due {
+                            at: now,
+                            page,
+                            period: FIRST,
+                        };
+                        self.queues.push(server, due);
+                    }
                 }
             }
             Change::RemovePage(page) => {
@@ -277,6 +286,7 @@ impl<A: Agent> Policy for Learner<A> {
             }
             Change::Budget(budget) => {
                 self.budget = budget;
+                self.beliefs.set_round(self.round());
                 self.spent = self.spent.max(now);
             }
             Change::Delay { server, delay } => {
