@@ -53,6 +53,15 @@ pub enum Turn {
         /// Where to connect to.
         address: IpAddr,
     },
+    /// Do what was asked of this host for another's sake, then say so with `ended`.
+    Errand {
+        /// The host.
+        host: u32,
+        /// What was given to `push_errand`.
+        errand: u32,
+        /// Where to connect to.
+        address: IpAddr,
+    },
     /// Fetch this page, then say so with `ended`.
     Visit {
         /// The host.
@@ -93,6 +102,7 @@ pub enum Waiting {
 struct Line {
     new: VecDeque<u32>,
     due: VecDeque<u32>,
+    errands: VecDeque<u32>,
     courtesy: Courtesy,
     address: Option<IpAddr>,
     address_until: f64,
@@ -125,6 +135,7 @@ pub struct Lines {
     bytes_at: f64,
     new: usize,
     due: usize,
+    errands: usize,
 }
 
 /// Instants as integers, in microseconds, to be sorted.
@@ -150,6 +161,7 @@ impl Lines {
             bytes_at: 0.0,
             new: 0,
             due: 0,
+            errands: 0,
         }
     }
 
@@ -181,6 +193,14 @@ impl Lines {
     pub fn push_due(&mut self, host: u32, page: u32) {
         self.hosts[host as usize].due.push_back(page);
         self.due += 1;
+        self.queue(host);
+    }
+
+    /// A request that goes before all pages and needs no robots.txt, such as the next hop of a
+    /// redirected robots.txt.
+    pub fn push_errand(&mut self, host: u32, errand: u32) {
+        self.hosts[host as usize].errands.push_back(errand);
+        self.errands += 1;
         self.queue(host);
     }
 
@@ -225,7 +245,7 @@ impl Lines {
     pub fn next(&mut self, now: f64) -> Turn {
         let affordable = self.requests_at.max(self.bytes_at);
         if affordable > now {
-            return if self.new + self.due == 0 {
+            return if self.new + self.due + self.errands == 0 {
                 Turn::Idle
             } else {
                 Turn::Wait(affordable)
@@ -248,9 +268,9 @@ impl Lines {
     fn turn_of(&mut self, host: u32, now: f64) -> Option<Turn> {
         let parallel = self.rules.parallel;
         let line = &mut self.hosts[host as usize];
-        if line.new.is_empty() && line.due.is_empty()
+        if line.is_empty()
             || line.resolving
-            || line.asking_robots
+            || line.asking_robots && line.errands.is_empty()
             || line.under_way >= parallel
         {
             return None; // queued again by whoever ends that
@@ -278,7 +298,14 @@ impl Lines {
         line.under_way += 1;
         self.requests_at =
             self.requests_at.max(now - CREDIT) + 1.0 / self.rules.requests_per_second;
-        let turn = if line.robots_until <= now {
+        let turn = if let Some(errand) = line.errands.pop_front() {
+            self.errands -= 1;
+            Turn::Errand {
+                host,
+                errand,
+                address,
+            }
+        } else if line.robots_until <= now {
             line.asking_robots = true;
             Turn::Robots { host, address }
         } else {
@@ -370,8 +397,7 @@ impl Lines {
 
     fn queue_at(&mut self, host: u32, at: f64) {
         let line = &mut self.hosts[host as usize];
-        let idle = line.new.is_empty() && line.due.is_empty();
-        if line.queued || idle || line.under_way >= self.rules.parallel {
+        if line.queued || line.is_empty() || line.under_way >= self.rules.parallel {
             return;
         }
         line.queued = true;
@@ -384,7 +410,7 @@ impl Lines {
         let neighbours = line
             .address
             .and_then(|address| self.addresses.get(&address));
-        if line.new.is_empty() && line.due.is_empty() {
+        if line.is_empty() {
             Waiting::ForWork
         } else if line.resolving {
             Waiting::ForAddress
@@ -407,6 +433,10 @@ impl Lines {
 }
 
 impl Line {
+    fn is_empty(&self) -> bool {
+        self.new.is_empty() && self.due.is_empty() && self.errands.is_empty()
+    }
+
     /// Whether a new page has this turn.
     fn choose(&mut self, share_of_new: f64) -> bool {
         if self.due.is_empty() || self.new.is_empty() {

@@ -82,6 +82,25 @@ fn hosts_of_one_address_take_turns() {
 }
 
 #[test]
+fn an_errand_goes_first_and_needs_no_robots() {
+    let mut lines = Lines::new(fixed(1.0), 0.0);
+    let host = lines.add_host(Courtesy::default(), 0.0);
+    lines.push_new(host, 1);
+    lines.push_errand(host, 9);
+    assert_eq!(lines.next(0.0), Turn::Resolve(host));
+    lines.resolved(host, 0.0, Some((address(1), 60.0)));
+    let errand = Turn::Errand {
+        host,
+        errand: 9,
+        address: address(1),
+    };
+    assert_eq!(lines.next(0.0), errand);
+    lines.ended(host, address(1), 0.0, fine(), 0);
+    assert_eq!(lines.next(0.5), Turn::Wait(1.0));
+    assert!(matches!(lines.next(1.0), Turn::Robots { .. }));
+}
+
+#[test]
 fn new_and_due_pages_share_the_turns() {
     let rules = Rules {
         share_of_new: 0.25,
@@ -165,6 +184,7 @@ proptest! {
                     lines.resolved(host, now, Some((address(hosts[host as usize]), 4.0)));
                     continue;
                 }
+                Turn::Errand { .. } => unreachable!("none was given"),
                 Turn::Robots { host, address } => {
                     lines.set_robots(host, now + 30.0, 0.0);
                     (host, address)
