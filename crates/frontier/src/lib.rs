@@ -1,6 +1,13 @@
 //! One robot's share of the Web: URLs and their keys, scope, robots.txt, politeness, and what is to
 //! be fetched next. Pure: no clock, no I/O. Time is seconds since the epoch, given by the caller.
 
+pub mod directives;
+pub mod key;
 pub mod lines;
 pub mod politeness;
 pub mod retry_after;
+pub mod robots;
+pub mod scope;
+pub mod trap;
+
+pub use url::Url;

@@ -1,0 +1,101 @@
+//! What a page says about itself to robots: `<meta name="robots">` and `X-Robots-Tag`.
+
+use serde::{Deserialize, Serialize};
+
+/// What may be done with a page. Permissions only ever shrink: the strictest word counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Directives {
+    /// It may be shown in an index.
+    pub index: bool,
+    /// Its links may be followed.
+    pub follow: bool,
+    /// Copies of it may be shown.
+    pub archive: bool,
+}
+
+impl Default for Directives {
+    fn default() -> Self {
+        Self {
+            index: true,
+            follow: true,
+            archive: true,
+        }
+    }
+}
+
+/// Directives with a value, whose name and colon are no agent's.
+const VALUED: [&str; 4] = [
+    "unavailable_after",
+    "max-snippet",
+    "max-image-preview",
+    "max-video-preview",
+];
+
+impl Directives {
+    /// What both allow.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            index: self.index && other.index,
+            follow: self.follow && other.follow,
+            archive: self.archive && other.archive,
+        }
+    }
+
+    /// Reads the values of all `X-Robots-Tag` headers of an answer. `foobot: noindex, nofollow`
+    /// speaks to foobot alone, up to the end of the value or the next agent.
+    pub fn from_headers<'a>(agent: &str, values: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut said = Self::default();
+        for value in values {
+            let mut is_for_us = true;
+            for part in value.split(',') {
+                let directive = match part.split_once(':') {
+                    Some((name, rest)) if is_agent(name.trim()) => {
+                        is_for_us = speaks_to(name, agent);
+                        rest
+                    }
+                    _ => part,
+                };
+                if is_for_us {
+                    said.obey(directive);
+                }
+            }
+        }
+        said
+    }
+
+    /// Reads the content of one `<meta>` element, if its name is `robots` or the agent's.
+    pub fn from_meta(agent: &str, name: &str, content: &str) -> Self {
+        let mut said = Self::default();
+        if speaks_to(name, agent) {
+            content
+                .split([',', ' ', '\t', '\n', '\r', '\x0c'])
+                .for_each(|word| said.obey(word));
+        }
+        said
+    }
+
+    fn obey(&mut self, directive: &str) {
+        match directive.trim().to_ascii_lowercase().as_str() {
+            "none" => (self.index, self.follow) = (false, false),
+            "noindex" => self.index = false,
+            "nofollow" => self.follow = false,
+            "noarchive" | "nocache" => self.archive = false,
+            _ => {}
+        }
+    }
+}
+
+fn is_agent(name: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_' | b'*');
+    !name.is_empty()
+        && name.bytes().all(is_part)
+        && !VALUED
+            .iter()
+            .any(|valued| name.eq_ignore_ascii_case(valued))
+}
+
+fn speaks_to(name: &str, agent: &str) -> bool {
+    let name = name.trim();
+    name == "*" || name.eq_ignore_ascii_case("robots") || name.eq_ignore_ascii_case(agent)
+}

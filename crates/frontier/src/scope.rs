@@ -1,0 +1,200 @@
+//! Which URLs belong to the crawl, and why the others do not.
+//!
+//! A URL is in when a seed reaches it, or when one of the lists that widen the scope (`prefixes`,
+//! `suffixes`, `include`) names it, and no filter holds it back. Of a filter `deny` wins; an `allow`
+//! that names nothing lets everything pass.
+
+mod address;
+mod config;
+mod names;
+mod reason;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use regex::RegexSet;
+use url::{Position, Url};
+
+pub use address::Range;
+pub use config::{Filter, Reach, ScopeConfig};
+pub use reason::{Invalid, Judgement, Reason};
+
+use crate::robots::Pattern;
+use names::{Territory, is_under};
+
+/// The scope, ready to judge.
+#[derive(Debug, Clone)]
+pub struct Scope {
+    reach: Reach,
+    territories: Vec<Territory>,
+    suffixes: Vec<String>,
+    include: RegexSet,
+    exclude: RegexSet,
+    max_depth: u16,
+    domains: Resolved<String>,
+    paths: Resolved<Pattern>,
+    types: Resolved<String>,
+    addresses: Resolved<Range>,
+}
+
+/// A filter, each of its entries with its text as written.
+#[derive(Debug, Clone)]
+struct Resolved<T> {
+    allow: Vec<T>,
+    deny: Vec<(T, Arc<str>)>,
+}
+
+/// What a filter says: passed, denied by an entry, or not among those allowed.
+enum Sieved {
+    Passed,
+    Denied(Arc<str>),
+    NotAllowed,
+}
+
+impl<T> Resolved<T> {
+    fn new<E>(filter: &Filter, read: impl Fn(&str) -> Result<T, E>) -> Result<Self, E> {
+        let with_text = |text: &String| Ok((read(text)?, Arc::from(text.as_str())));
+        Ok(Self {
+            allow: filter
+                .allow
+                .iter()
+                .map(|text| read(text))
+                .collect::<Result<_, E>>()?,
+            deny: filter
+                .deny
+                .iter()
+                .map(with_text)
+                .collect::<Result<_, E>>()?,
+        })
+    }
+
+    fn sieve(&self, matches: impl Fn(&T) -> bool) -> Sieved {
+        if let Some((_, text)) = self.deny.iter().find(|(entry, _)| matches(entry)) {
+            Sieved::Denied(text.clone())
+        } else if self.allow.is_empty() || self.allow.iter().any(matches) {
+            Sieved::Passed
+        } else {
+            Sieved::NotAllowed
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.allow.is_empty() && self.deny.is_empty()
+    }
+}
+
+impl Scope {
+    /// The scope that the configuration and the seeds draw.
+    pub fn new(config: &ScopeConfig, seeds: &[Url]) -> Result<Self, Invalid> {
+        let mut territories: Vec<Territory> = Vec::new();
+        let around_seeds = seeds
+            .iter()
+            .filter_map(|seed| Territory::around(seed, config.reach));
+        for territory in around_seeds {
+            if !territories.contains(&territory) {
+                territories.push(territory);
+            }
+        }
+        for prefix in &config.prefixes {
+            let url = Url::parse(prefix).map_err(|cause| Invalid::Prefix(prefix.clone(), cause))?;
+            territories.extend(Territory::of_prefix(&url));
+        }
+        let suffixes = config
+            .suffixes
+            .iter()
+            .map(|name| names::read(name))
+            .collect::<Result<_, _>>()?;
+        let lower = |text: &str| Ok::<_, Invalid>(text.trim().to_ascii_lowercase());
+        Ok(Self {
+            reach: config.reach,
+            territories,
+            suffixes,
+            include: RegexSet::new(&config.include)?,
+            exclude: RegexSet::new(&config.exclude)?,
+            max_depth: config.max_depth.unwrap_or(u16::MAX),
+            domains: Resolved::new(&config.domains, names::read)?,
+            paths: Resolved::new(&config.paths, |text| {
+                Ok::<_, Invalid>(Pattern::new(text.as_bytes()))
+            })?,
+            types: Resolved::new(&config.types, lower)?,
+            addresses: Resolved::new(&config.addresses, |text| {
+                text.parse().map_err(|()| Invalid::Address(text.to_owned()))
+            })?,
+        })
+    }
+
+    /// Whether a URL found `depth` links away from a seed belongs to the crawl.
+    pub fn judge(&self, url: &Url, depth: u16) -> Judgement {
+        if depth > self.max_depth {
+            return Judgement::Out(Reason::TooDeep {
+                depth,
+                most: self.max_depth,
+            });
+        }
+        let Some(host) = url.host_str() else {
+            return Judgement::Out(Reason::NoHost);
+        };
+        if !self.is_reached(url, host) {
+            return Judgement::Out(Reason::OutOfReach(self.reach));
+        }
+        if let Some(at) = self.exclude.matches(url.as_str()).iter().next() {
+            return Judgement::Out(Reason::Excluded(
+                self.exclude.patterns()[at].as_str().into(),
+            ));
+        }
+        match self.domains.sieve(|domain| is_under(host, domain)) {
+            Sieved::Passed => {}
+            Sieved::Denied(domain) => return Judgement::Out(Reason::DomainDenied(domain)),
+            Sieved::NotAllowed => return Judgement::Out(Reason::DomainNotAllowed),
+        }
+        if self.paths.is_open() {
+            return Judgement::In;
+        }
+        let path = crate::robots::normal_path(&url[Position::BeforePath..Position::AfterQuery]);
+        match self.paths.sieve(|pattern| pattern.matches(&path)) {
+            Sieved::Passed => Judgement::In,
+            Sieved::Denied(pattern) => Judgement::Out(Reason::PathDenied(pattern)),
+            Sieved::NotAllowed => Judgement::Out(Reason::PathNotAllowed),
+        }
+    }
+
+    /// Whether a host at this address may be asked. Whether an address is public at all is not
+    /// decided here, but where the connection is made.
+    pub fn judge_address(&self, address: IpAddr) -> Judgement {
+        let address = address.to_canonical();
+        match self.addresses.sieve(|range| range.contains(address)) {
+            Sieved::Passed => Judgement::In,
+            Sieved::Denied(range) => Judgement::Out(Reason::AddressDenied(range)),
+            Sieved::NotAllowed => Judgement::Out(Reason::AddressNotAllowed),
+        }
+    }
+
+    /// Whether an answer of this content type (parameters do not matter) is wanted.
+    pub fn judge_type(&self, content_type: &str) -> Judgement {
+        let essence = content_type.split(';').next().unwrap_or_default().trim();
+        let matches = |wanted: &String| match wanted.strip_suffix('*') {
+            None => essence.eq_ignore_ascii_case(wanted),
+            Some(start) => essence
+                .get(..start.len())
+                .is_some_and(|found| found.eq_ignore_ascii_case(start)),
+        };
+        match self.types.sieve(matches) {
+            Sieved::Passed => Judgement::In,
+            Sieved::Denied(text) => Judgement::Out(Reason::TypeDenied(text)),
+            Sieved::NotAllowed => Judgement::Out(Reason::TypeNotAllowed),
+        }
+    }
+
+    fn is_reached(&self, url: &Url, host: &str) -> bool {
+        self.reach == Reach::Anywhere
+            || self
+                .territories
+                .iter()
+                .any(|territory| territory.holds(url, host))
+            || self.suffixes.iter().any(|suffix| is_under(host, suffix))
+            || (!self.include.is_empty() && self.include.is_match(url.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

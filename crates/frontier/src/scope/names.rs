@@ -1,0 +1,100 @@
+//! Names of hosts, and what a seed reaches by them.
+
+use url::{Host, Position, Url};
+
+use super::{Invalid, Reach};
+
+/// What one seed, or one prefix, brings into scope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Territory {
+    /// A name and all under it.
+    Under(String),
+    /// All hosts of a registrable domain.
+    Registrable(String),
+    /// A host and port; a scheme's own port is none.
+    Host(String, Option<u16>),
+    /// A host and port, and a beginning of the path.
+    Prefix(String, Option<u16>, String),
+}
+
+impl Territory {
+    /// What a seed reaches by itself.
+    pub fn around(seed: &Url, reach: Reach) -> Option<Self> {
+        let host = seed.host_str()?.to_owned();
+        let is_name = matches!(seed.host(), Some(Host::Domain(_)));
+        let this_host = |host| Self::Host(host, seed.port());
+        match reach {
+            Reach::Anywhere | Reach::Nowhere => None,
+            Reach::Site | Reach::Domain if !is_name => Some(this_host(host)),
+            Reach::Site => {
+                let site = host.strip_prefix("www.").unwrap_or(&host);
+                // no registrable domain: a public suffix, or a name like `localhost`
+                Some(match registrable(site) {
+                    Some(_) => Self::Under(site.to_owned()),
+                    None => this_host(host),
+                })
+            }
+            Reach::Domain => Some(match registrable(&host) {
+                Some(domain) => Self::Registrable(domain.to_owned()),
+                None => this_host(host),
+            }),
+            Reach::Host => Some(this_host(host)),
+            Reach::Prefix => {
+                let end = seed.path().rfind('/').map_or(0, |slash| slash + 1);
+                Some(Self::Prefix(
+                    host,
+                    seed.port(),
+                    seed.path()[..end].to_owned(),
+                ))
+            }
+        }
+    }
+
+    /// All that begins with this URL.
+    pub fn of_prefix(url: &Url) -> Option<Self> {
+        let path = &url[Position::BeforePath..Position::AfterQuery];
+        Some(Self::Prefix(
+            url.host_str()?.to_owned(),
+            url.port(),
+            path.to_owned(),
+        ))
+    }
+
+    /// Whether the URL, whose host is `host`, lies in it.
+    pub fn holds(&self, url: &Url, host: &str) -> bool {
+        match self {
+            Self::Under(name) => is_under(host, name),
+            // a suffix of the list may stand below the domain, and then others own what is there
+            Self::Registrable(domain) => {
+                host == domain || (is_under(host, domain) && registrable(host) == Some(domain))
+            }
+            Self::Host(name, port) => host == name && url.port() == *port,
+            Self::Prefix(name, port, path) => {
+                host == name
+                    && url.port() == *port
+                    && url[Position::BeforePath..Position::AfterQuery].starts_with(path.as_str())
+            }
+        }
+    }
+}
+
+/// Whether a host is a name or stands under it.
+pub fn is_under(host: &str, name: &str) -> bool {
+    let host = host.strip_suffix('.').unwrap_or(host);
+    host.strip_suffix(name)
+        .is_some_and(|front| front.is_empty() || front.ends_with('.'))
+}
+
+/// A name as URLs write it: lower case, punycode; a leading `*.` or `.` says nothing new.
+pub fn read(written: &str) -> Result<String, Invalid> {
+    let bare = written.trim().trim_start_matches("*.").trim_matches('.');
+    match Host::parse(bare) {
+        Ok(host) if !bare.is_empty() => Ok(host.to_string()),
+        _ => Err(Invalid::Domain(written.to_owned())),
+    }
+}
+
+/// The registrable domain of a host, by the public suffix list.
+fn registrable(host: &str) -> Option<&str> {
+    psl::domain_str(host)
+}

@@ -1,0 +1,190 @@
+//! Traps: places where URLs never end.
+//!
+//! Some show in the URL itself: too long, too deep, the same segments again and again. Others only
+//! in numbers, so the URLs admitted are counted per host and per path prefix, and no more than a cap
+//! are let in. A run of near-duplicate pages below a prefix halves its cap.
+//!
+//! A URL counts for its host, for the first [`LEVELS`] directories of its path, and if it has a
+//! query, for its path as a whole: `/calendar?day=…` is as wide as any directory. The counters are
+//! bounded (lossy counting, Manku and Motwani 2002): when there are too many the smallest go, so a
+//! prefix may get a little more than its cap but a busy one is never forgotten.
+
+mod counters;
+mod shape;
+
+use std::hash::{DefaultHasher, Hasher};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use url::Url;
+
+use counters::Counters;
+
+/// Directories of a path that are counted, from the first.
+pub const LEVELS: usize = 3;
+
+/// What makes a URL suspect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrapConfig {
+    /// Bytes of a URL at most. Default: 2000.
+    pub url_length: usize,
+    /// Segments of a path at most. Default: 24.
+    pub path_depth: usize,
+    /// How often the same segments may follow one another: `/a/b/a/b/a/b` is 3 times `/a/b`. Default: 2.
+    pub repeats: usize,
+    /// URLs per host at most. Default: 10 million.
+    pub per_host: u32,
+    /// URLs per path prefix at most. Default: 1 million.
+    pub per_prefix: u32,
+    /// Near-duplicates in a row below a prefix that halve its cap. Default: 20.
+    pub duplicate_run: u16,
+    /// URLs that a prefix keeps however often its cap was halved. Default: 100.
+    pub least_per_prefix: u32,
+    /// Prefixes and hosts counted at most, 16 bytes or so each. Default: 1 million.
+    pub counters: usize,
+}
+
+impl Default for TrapConfig {
+    fn default() -> Self {
+        Self {
+            url_length: 2000,
+            path_depth: 24,
+            repeats: 2,
+            per_host: 10_000_000,
+            per_prefix: 1_000_000,
+            duplicate_run: 20,
+            least_per_prefix: 100,
+            counters: 1_000_000,
+        }
+    }
+}
+
+/// The trap that a URL would lead into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Trap {
+    /// A long URL.
+    #[error("longer than {0} bytes")]
+    Length(usize),
+    /// A deep path.
+    #[error("more than {0} path segments")]
+    Depth(usize),
+    /// A path that turns in circles.
+    #[error("the same path segments more than {0} times in a row")]
+    Repeats(usize),
+    /// The host has its share.
+    #[error("{0} URLs of this host are known, as many as are let in")]
+    Host(u32),
+    /// The path prefix has its share.
+    #[error("{0} URLs below this path are known, as many as are let in")]
+    Prefix(u32),
+}
+
+/// Counts the URLs admitted and refuses those that lead into traps.
+#[derive(Debug, Clone)]
+pub struct Traps {
+    config: TrapConfig,
+    counters: Counters,
+}
+
+impl Traps {
+    /// Nothing counted yet.
+    pub fn new(config: TrapConfig) -> Self {
+        let counters = Counters::new(config.counters);
+        Self { config, counters }
+    }
+
+    /// Lets a new URL of `host` in and counts it, or says into which trap it leads.
+    pub fn admit(&mut self, host: &str, url: &Url) -> Result<(), Trap> {
+        shape::check(&self.config, url)?;
+        let places = Places::of(host, url);
+        if self.counters.get(places.host).urls >= self.config.per_host {
+            return Err(Trap::Host(self.config.per_host));
+        }
+        for &prefix in places.prefixes() {
+            let counter = self.counters.get(prefix);
+            let cap = self.cap(counter.halvings);
+            if counter.urls >= cap {
+                return Err(Trap::Prefix(cap));
+            }
+        }
+        self.count(&places);
+        Ok(())
+    }
+
+    /// Counts a URL admitted before a restart, whatever is thought of it now.
+    pub fn restore(&mut self, host: &str, url: &Url) {
+        self.count(&Places::of(host, url));
+    }
+
+    /// Notes whether a page just fetched is nearly the same as others of its host.
+    pub fn note_content(&mut self, host: &str, url: &Url, near_duplicate: bool) {
+        let run = self.config.duplicate_run.max(1);
+        for &prefix in Places::of(host, url).prefixes() {
+            self.counters.note(prefix, near_duplicate, run);
+        }
+    }
+
+    fn count(&mut self, places: &Places) {
+        self.counters.count(places.host);
+        for &prefix in places.prefixes() {
+            self.counters.count(prefix);
+        }
+    }
+
+    fn cap(&self, halvings: u8) -> u32 {
+        let most = self.config.per_prefix;
+        let halved = most.checked_shr(u32::from(halvings)).unwrap_or(0);
+        halved.max(self.config.least_per_prefix.min(most))
+    }
+}
+
+/// The places where a URL counts, as hashes.
+struct Places {
+    host: u64,
+    prefixes: [u64; LEVELS + 1],
+    known: usize,
+}
+
+impl Places {
+    fn of(host: &str, url: &Url) -> Self {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(host.as_bytes());
+        let mut places = Self {
+            host: hasher.finish(),
+            prefixes: [0; LEVELS + 1],
+            known: 0,
+        };
+        let path = url.path();
+        let mut begin = 0;
+        for slash in path
+            .bytes()
+            .enumerate()
+            .skip(1)
+            .filter(|(_, byte)| *byte == b'/')
+            .take(LEVELS)
+        {
+            hasher.write(&path.as_bytes()[begin..=slash.0]);
+            begin = slash.0 + 1;
+            places.push(hasher.finish());
+        }
+        if url.query().is_some() {
+            hasher.write(&path.as_bytes()[begin..]);
+            hasher.write_u8(b'?');
+            places.push(hasher.finish());
+        }
+        places
+    }
+
+    fn push(&mut self, prefix: u64) {
+        self.prefixes[self.known] = prefix;
+        self.known += 1;
+    }
+
+    fn prefixes(&self) -> &[u64] {
+        &self.prefixes[..self.known]
+    }
+}
+
+#[cfg(test)]
+mod tests;
