@@ -1,1 +1,3 @@
 //! The crawling process as a library.
+
+pub mod config;
