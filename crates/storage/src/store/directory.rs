@@ -1,0 +1,117 @@
+//! The directory itself: one writer at a time, a version, a key.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+
+use siphasher::sip128::SipHasher24;
+
+use crate::error::{Context, Error, Result, sync_directory};
+
+/// The version of all formats in the directory.
+const VERSION: u32 = 1;
+const LOCK: &str = "lock";
+const IDENTITY: &str = "identity";
+const MAGIC: &str = "evercrawl-store";
+
+/// Takes the directory for this process, until the file is dropped or the process ends, however.
+pub(crate) fn lock(directory: &Path) -> Result<File> {
+    let path = directory.join(LOCK);
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .context("open", &path)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut text = String::new();
+            let holder = file.read_to_string(&mut text).ok();
+            return Err(Error::InUse {
+                directory: directory.to_path_buf(),
+                holder: holder.and_then(|_| text.trim().parse().ok()),
+            });
+        }
+        Err(TryLockError::Error(source)) => return Err(source).context("lock", &path),
+    }
+    // the number is a courtesy to whoever is refused: a full disk must not keep us from opening
+    if file.set_len(0).is_ok() {
+        let _ = write!(file, "{}", std::process::id());
+    }
+    Ok(file)
+}
+
+/// The key under which URLs are fingerprinted.
+#[derive(Clone, Copy)]
+pub(crate) struct Key([u8; 16]);
+
+impl Key {
+    /// Crawled URLs are hostile: without a secret key they could be made to collide.
+    pub(crate) fn fingerprint(self, text: &str) -> u128 {
+        SipHasher24::new_with_key(&self.0)
+            .hash(text.as_bytes())
+            .as_u128()
+    }
+
+    fn random() -> Self {
+        let half = || RandomState::new().hash_one(std::process::id());
+        Self((u128::from(half()) << 64 | u128::from(half())).to_le_bytes())
+    }
+}
+
+/// Reads version and key, or makes them for a new store.
+pub(crate) fn identify(directory: &Path) -> Result<Key> {
+    match read_identity(directory) {
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+        other => return other,
+    }
+    let path = directory.join(IDENTITY);
+    let key = Key::random();
+    let line = identity_line(key);
+    // twice: one damaged byte must not cost the key
+    crate::replace_file(&path, format!("{line}\n{line}\n").as_bytes())?;
+    sync_directory(directory)?;
+    Ok(key)
+}
+
+/// Reads version and key of an existing store.
+pub(crate) fn read_identity(directory: &Path) -> Result<Key> {
+    let path = directory.join(IDENTITY);
+    let bytes = std::fs::read(&path).context("read", &path)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut other_version = None;
+    for line in text.lines() {
+        let mut words = line.split(' ');
+        let (magic, version, key) = (words.next(), words.next(), words.next());
+        let (Some(MAGIC), Some(version)) = (magic, version) else {
+            continue;
+        };
+        if version != VERSION.to_string() {
+            other_version = Some(version.to_string());
+        } else if let Some(key) = key.and_then(|k| u128::from_str_radix(k, 16).ok()) {
+            let key = Key(key.to_le_bytes());
+            if identity_line(key) == line {
+                return Ok(key);
+            }
+        }
+    }
+    Err(match other_version {
+        Some(found) => Error::Version {
+            path,
+            found,
+            known: VERSION,
+        },
+        None => Error::Damaged {
+            path,
+            what: "it states neither version nor key".into(),
+        },
+    })
+}
+
+fn identity_line(key: Key) -> String {
+    let text = format!("{MAGIC} {VERSION} {:032x}", u128::from_le_bytes(key.0));
+    format!("{text} {:08x}", libdeflater::crc32(text.as_bytes()))
+}

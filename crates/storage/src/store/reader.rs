@@ -1,0 +1,257 @@
+//! Reading a store, also while another process writes to it.
+
+use std::path::{Path, PathBuf};
+
+use super::directory::{Key, read_identity};
+use super::host::{self, Extent, HostRow, UNIT};
+use super::tables::{Table, Tables};
+use super::{HostId, Observations, PageAddress, PageId, PageRow, Position, admission, page};
+use crate::Time;
+use crate::error::{Error, Result};
+
+/// Slots read at a time when going through all pages.
+const CHUNK: u32 = 1024;
+/// A row that is just being overwritten looks damaged; it is looked at this often before it counts.
+const LOOKS: u32 = 3;
+
+/// A view of what is committed. It takes no lock and writes nothing.
+pub struct Reader {
+    directory: PathBuf,
+    pub(crate) tables: Tables,
+    pub(crate) key: Key,
+}
+
+/// What is known of a page, but for its URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageEntry {
+    /// Its number.
+    pub id: PageId,
+    /// Its host.
+    pub host: HostId,
+    /// Links from a seed to it.
+    pub depth: u16,
+    /// The page that linked to it first.
+    pub from: Option<PageId>,
+    /// When it was admitted.
+    pub added: Time,
+    /// What visits found; `None` before the first was committed.
+    pub row: Option<PageRow>,
+}
+
+impl Reader {
+    /// Opens the store in `directory`, which must exist.
+    pub fn open(directory: &Path) -> Result<Self> {
+        let key = read_identity(directory)?;
+        Ok(Self {
+            directory: directory.to_path_buf(),
+            tables: Tables::open(directory, false)?,
+            key,
+        })
+    }
+
+    pub(crate) fn with(directory: &Path, tables: Tables, key: Key) -> Self {
+        Self {
+            directory: directory.to_path_buf(),
+            tables,
+            key,
+        }
+    }
+
+    /// How many pages were admitted and committed.
+    pub fn page_count(&self) -> Result<u32> {
+        let length = self.tables.length(Table::Admissions)?;
+        Ok(length.div_ceil(admission::SLOT as u64) as u32)
+    }
+
+    /// The page with this canonical key. Goes through all pages: [`crate::Store::find`] does not.
+    pub fn find(&self, key: &str) -> Result<Option<PageId>> {
+        let fingerprint = self.key.fingerprint(key);
+        for (id, slot) in (0..).zip(self.slots()?) {
+            if slot?.is_some_and(|s| s.fingerprint == fingerprint) {
+                return Ok(Some(PageId(id)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The URL of a page and how it was found.
+    pub fn address(&self, id: PageId) -> Result<PageAddress> {
+        let mut bytes = [0; admission::SLOT];
+        let offset = u64::from(id.0) * admission::SLOT as u64;
+        if self.tables.read(Table::Admissions, &mut bytes, offset)? == 0 {
+            return Err(Error::NoSuchPage(id.0));
+        }
+        let slot =
+            admission::Slot::decode(&bytes).ok_or_else(|| self.damaged(Table::Admissions, id.0))?;
+        if slot.url_length as usize > admission::URL_LIMIT {
+            return Err(self.damaged(Table::Admissions, id.0));
+        }
+        let mut url = vec![0; slot.url_length as usize];
+        self.tables.read(Table::Urls, &mut url, slot.url_offset)?;
+        slot.address(&url)
+            .ok_or_else(|| self.damaged(Table::Urls, id.0))
+    }
+
+    /// What visits found; `None` before the first was committed.
+    pub fn page(&self, id: PageId) -> Result<Option<PageRow>> {
+        let mut bytes = [0; page::SLOT];
+        for _ in 0..LOOKS {
+            let offset = u64::from(id.0) * page::SLOT as u64;
+            self.tables.read(Table::Pages, &mut bytes, offset)?;
+            match page::decode(&bytes) {
+                page::Slot::Empty => return Ok(None),
+                page::Slot::Row(row) => return Ok(Some(*row)),
+                page::Slot::Damaged => {}
+            }
+        }
+        Err(self.damaged(Table::Pages, id.0))
+    }
+
+    /// All pages in order of admission. A damaged one is an error, and the next call goes on.
+    pub fn pages(&self) -> Result<impl Iterator<Item = Result<PageEntry>> + '_> {
+        let mut rows = Chunks::new(self, Table::Pages, page::SLOT, u64::MAX);
+        Ok((0..).zip(self.slots()?).map(move |(id, slot)| {
+            let bytes = rows.read(u64::from(id))?;
+            let slot = slot?.ok_or_else(|| self.damaged(Table::Admissions, id))?;
+            let row = match bytes.map_or(page::Slot::Empty, page::decode) {
+                page::Slot::Empty => None,
+                page::Slot::Row(row) => Some(*row),
+                page::Slot::Damaged => self.page(PageId(id))?,
+            };
+            Ok(PageEntry {
+                id: PageId(id),
+                host: slot.host,
+                depth: slot.depth,
+                from: slot.from,
+                added: slot.added,
+                row,
+            })
+        }))
+    }
+
+    /// All slots of the table of admissions; `None` for a damaged one.
+    pub(crate) fn slots(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<Option<admission::Slot>>> + '_> {
+        let count = self.page_count()?;
+        let mut chunks = Chunks::new(self, Table::Admissions, admission::SLOT, u64::from(count));
+        Ok((0..u64::from(count))
+            .map(move |id| Ok(chunks.read(id)?.and_then(admission::Slot::decode))))
+    }
+
+    /// All hosts, in no order. Damaged ones are left out.
+    pub fn hosts(&self) -> Result<impl Iterator<Item = Result<(HostId, HostRow)>> + '_> {
+        let mut latest = std::collections::HashMap::new();
+        for found in self.extents() {
+            let (id, extent, _) = found?;
+            // a host only ever moves to a larger extent
+            let held = latest.entry(id).or_insert(extent);
+            if extent.class >= held.class {
+                *held = extent;
+            }
+        }
+        Ok(latest
+            .into_iter()
+            .filter_map(|(id, extent)| self.host_at(extent).transpose().map(|row| Ok((id, row?)))))
+    }
+
+    /// Goes through all readable extents.
+    pub(crate) fn extents(&self) -> impl Iterator<Item = Result<(HostId, Extent, HostRow)>> + '_ {
+        let mut offset = 0;
+        let mut next = move || -> Result<Option<_>> {
+            let end = self.tables.length(Table::Hosts)?;
+            while offset < end {
+                let mut extent = Extent { offset, class: 0 };
+                if let Some((head, row)) = self.extent(offset)? {
+                    extent.class = head.class;
+                    offset += extent.capacity();
+                    return Ok(Some((head.id, extent, row)));
+                }
+                offset += UNIT;
+            }
+            Ok(None)
+        };
+        std::iter::from_fn(move || next().transpose())
+    }
+
+    pub(crate) fn host_at(&self, extent: Extent) -> Result<Option<HostRow>> {
+        for _ in 0..LOOKS {
+            if let Some((_, row)) = self.extent(extent.offset)? {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
+
+    fn extent(&self, offset: u64) -> Result<Option<(host::Head, HostRow)>> {
+        // most hosts fit in one read
+        let mut bytes = vec![0; UNIT as usize];
+        let read = self.tables.read(Table::Hosts, &mut bytes, offset)?;
+        if read < host::Head::LENGTH {
+            return Ok(None);
+        }
+        let Some(head) = host::Head::decode(&bytes) else {
+            return Ok(None);
+        };
+        if head.length > bytes.len() {
+            bytes.resize(head.length, 0);
+            self.tables.read(Table::Hosts, &mut bytes, offset)?;
+        }
+        let row = head.row(&bytes);
+        Ok(row.map(|row| (head, row)))
+    }
+
+    /// The log of visits from a position on.
+    pub fn observations(&self, from: Position) -> Result<Observations> {
+        Observations::open(&self.directory, from)
+    }
+
+    pub(crate) fn damaged(&self, table: Table, number: u32) -> Error {
+        Error::Damaged {
+            path: self.tables.path(table),
+            what: format!("the entry of page {number} is not readable"),
+        }
+    }
+}
+
+/// Slots of equal size, read many at a time.
+struct Chunks<'a> {
+    reader: &'a Reader,
+    table: Table,
+    slot: usize,
+    count: u64,
+    first: u64,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Chunks<'a> {
+    fn new(reader: &'a Reader, table: Table, slot: usize, count: u64) -> Self {
+        Self {
+            reader,
+            table,
+            slot,
+            count,
+            first: u64::MAX,
+            bytes: Vec::new(),
+        }
+    }
+
+    /// The slot `number`, if the file reaches so far.
+    fn read(&mut self, number: u64) -> Result<Option<&[u8]>> {
+        let first = number - number % u64::from(CHUNK);
+        if first != self.first {
+            let slots = u64::from(CHUNK).min(self.count - first) as usize;
+            self.bytes.clear();
+            self.bytes.resize(slots * self.slot, 0);
+            let offset = first * self.slot as u64;
+            let read = self
+                .reader
+                .tables
+                .read(self.table, &mut self.bytes, offset)?;
+            self.bytes.truncate(read.next_multiple_of(self.slot));
+            self.first = first;
+        }
+        let start = (number - first) as usize * self.slot;
+        Ok(self.bytes.get(start..start + self.slot))
+    }
+}

@@ -1,0 +1,115 @@
+//! Opening a store: the journal is repeated, then what is in memory is built from the tables.
+
+use std::path::Path;
+
+use super::host::{Extent, UNIT};
+use super::journal::{Journal, journal_path, journals, replay};
+use super::tables::{Table, Tables};
+use super::{Damage, Reader, Seen, Store, StoreOptions, directory, page};
+use crate::error::{Context, Result, sync_directory};
+
+pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
+    std::fs::create_dir_all(directory).context("create", directory)?;
+    let lock = directory::lock(directory)?;
+    let key = directory::identify(directory)?;
+    let mut damage = Vec::new();
+    let mut tables = Tables::open(directory, true)?;
+    let number = replay_all(directory, &mut tables, &mut damage)?;
+    let journal = Journal::create(directory, number, options.durability)?;
+    let reader = Reader::with(directory, tables, key);
+    let pages = reader.page_count()?;
+
+    let mut seen = Seen::new();
+    let mut urls_end = reader.tables.length(Table::Urls)?;
+    let mut host_count = 0;
+    let mut unreadable = 0u32;
+    for (id, slot) in (0..).zip(reader.slots()?) {
+        let Some(slot) = slot? else {
+            unreadable += 1;
+            continue;
+        };
+        seen.insert(slot.fingerprint, id);
+        urls_end = urls_end.max(slot.url_offset + u64::from(slot.url_length) + 1);
+        host_count = host_count.max(slot.host.0 as usize + 1);
+    }
+    if unreadable > 0 {
+        damage.push(Damage {
+            path: reader.tables.path(Table::Admissions),
+            what: format!("{unreadable} of {pages} entries are not readable; those pages are lost"),
+        });
+    }
+    // rows of pages that are not there would be taken for those of pages yet to come
+    let rows_end = u64::from(pages) * page::SLOT as u64;
+    if reader.tables.length(Table::Pages)? > rows_end {
+        reader.tables.truncate(Table::Pages, rows_end)?;
+    }
+
+    let mut host_names = Seen::new();
+    let mut extents: Vec<Option<Extent>> = Vec::new();
+    let mut hosts_end = reader.tables.length(Table::Hosts)?.next_multiple_of(UNIT);
+    for found in reader.extents() {
+        let (id, extent, row) = found?;
+        let index = id.0 as usize;
+        if index >= extents.len() {
+            extents.resize(index + 1, None);
+        }
+        // a host only ever moves to a larger extent
+        if extents[index].is_none_or(|held| held.class <= extent.class) {
+            extents[index] = Some(extent);
+        }
+        host_names.insert(key.fingerprint(&row.name), id.0);
+        hosts_end = hosts_end.max(extent.offset + extent.capacity());
+    }
+    extents.resize(extents.len().max(host_count), None);
+    let lost = extents.iter().filter(|extent| extent.is_none()).count();
+    if lost > 0 {
+        damage.push(Damage {
+            path: reader.tables.path(Table::Hosts),
+            what: format!("{lost} of {} hosts are not readable", extents.len()),
+        });
+    }
+    let observations = reader.tables.observations()?;
+    Ok(Store {
+        reader,
+        journal,
+        options,
+        seen,
+        pages,
+        urls_end,
+        new_slots: Vec::new(),
+        new_urls: Vec::new(),
+        host_names,
+        extents,
+        hosts_end,
+        new_hosts: Vec::new(),
+        observations,
+        checkpoint: None,
+        broken: None,
+        damage,
+        _lock: lock,
+    })
+}
+
+/// Repeats all journals, makes the tables durable, removes the journals; returns the next number.
+fn replay_all(directory: &Path, tables: &mut Tables, damage: &mut Vec<Damage>) -> Result<u64> {
+    let numbers = journals(directory)?;
+    for &number in &numbers {
+        let path = journal_path(directory, number);
+        let apply = |writes: super::journal::Writes| -> Result<()> {
+            for (table, offset, bytes) in writes {
+                tables.write(table, offset, bytes)?;
+            }
+            Ok(())
+        };
+        replay(&path, apply, damage)?;
+    }
+    if !numbers.is_empty() {
+        tables.written().sync()?;
+    }
+    for &number in &numbers {
+        let path = journal_path(directory, number);
+        std::fs::remove_file(&path).context("remove", &path)?;
+    }
+    sync_directory(directory)?;
+    Ok(numbers.last().map_or(1, |last| last + 1))
+}

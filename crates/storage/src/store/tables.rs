@@ -1,0 +1,200 @@
+//! The data files: written at absolute offsets, so that writing twice is writing once.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::observation::{DIRECTORY, RECORD, SEGMENT, read_some, segment_path, segments};
+use crate::error::{Context, Result, sync_directory};
+
+/// Which data file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Table {
+    /// A slot for each page: fingerprint, host, where its URL is.
+    Admissions = 0,
+    /// The URLs, one a line, in order of admission.
+    Urls = 1,
+    /// A slot for each page: what visits found.
+    Pages = 2,
+    /// Extents that hold a host each.
+    Hosts = 3,
+    /// The observations as if in one file; on disk it is cut into segments.
+    Observations = 4,
+}
+
+impl Table {
+    pub(crate) const FLAT: [Self; 4] = [Self::Admissions, Self::Urls, Self::Pages, Self::Hosts];
+
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
+        [
+            Self::Admissions,
+            Self::Urls,
+            Self::Pages,
+            Self::Hosts,
+            Self::Observations,
+        ]
+        .into_iter()
+        .find(|&table| table as u8 == number)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Admissions => "admissions",
+            Self::Urls => "urls",
+            Self::Pages => "pages",
+            Self::Hosts => "hosts",
+            Self::Observations => DIRECTORY,
+        }
+    }
+}
+
+/// All data files of a store.
+pub(crate) struct Tables {
+    directory: PathBuf,
+    flat: Vec<Arc<File>>,
+    /// Segments of the log written since the last time all was made durable.
+    segments: BTreeMap<u64, Arc<File>>,
+}
+
+impl Tables {
+    /// Opens the files, and makes those that are missing if they are to be written.
+    pub(crate) fn open(directory: &Path, write: bool) -> Result<Self> {
+        let mut flat = Vec::new();
+        for table in Table::FLAT {
+            let path = directory.join(table.name());
+            let file = OpenOptions::new()
+                .read(true)
+                .write(write)
+                .create(write)
+                .truncate(false)
+                .open(&path)
+                .context("open", &path)?;
+            flat.push(Arc::new(file));
+        }
+        if write {
+            let log = directory.join(DIRECTORY);
+            std::fs::create_dir_all(&log).context("create", &log)?;
+            sync_directory(directory)?;
+        }
+        Ok(Self {
+            directory: directory.to_path_buf(),
+            flat,
+            segments: BTreeMap::new(),
+        })
+    }
+
+    pub(crate) fn path(&self, table: Table) -> PathBuf {
+        self.directory.join(table.name())
+    }
+
+    pub(crate) fn length(&self, table: Table) -> Result<u64> {
+        let metadata = self.flat[table as usize].metadata();
+        Ok(metadata.context("look at", &self.path(table))?.len())
+    }
+
+    /// Reads as much of `buffer` as there is.
+    pub(crate) fn read(&self, table: Table, buffer: &mut [u8], offset: u64) -> Result<usize> {
+        read_some(&self.flat[table as usize], buffer, offset).context("read", &self.path(table))
+    }
+
+    pub(crate) fn truncate(&self, table: Table, length: u64) -> Result<()> {
+        let file = &self.flat[table as usize];
+        file.set_len(length).context("truncate", &self.path(table))
+    }
+
+    pub(crate) fn write(&mut self, table: Table, offset: u64, bytes: &[u8]) -> Result<()> {
+        if table == Table::Observations {
+            return self.write_observations(offset, bytes);
+        }
+        let file = &self.flat[table as usize];
+        file.write_all_at(bytes, offset)
+            .context("write", &self.path(table))
+    }
+
+    fn write_observations(&mut self, mut offset: u64, mut bytes: &[u8]) -> Result<()> {
+        const SEGMENT_BYTES: u64 = SEGMENT * RECORD as u64;
+        while !bytes.is_empty() {
+            let (segment, within) = (offset / SEGMENT_BYTES, offset % SEGMENT_BYTES);
+            let room = usize::try_from(SEGMENT_BYTES - within).unwrap_or(usize::MAX);
+            let (now, later) = bytes.split_at(bytes.len().min(room));
+            let path = segment_path(&self.path(Table::Observations), segment);
+            self.segment(segment, &path)?
+                .write_all_at(now, within)
+                .context("write", &path)?;
+            offset += now.len() as u64;
+            bytes = later;
+        }
+        Ok(())
+    }
+
+    fn segment(&mut self, segment: u64, path: &Path) -> Result<&File> {
+        Ok(match self.segments.entry(segment) {
+            Entry::Occupied(open) => open.into_mut(),
+            Entry::Vacant(slot) => {
+                let file = OpenOptions::new()
+                    .write(true)
+                    .create(true)
+                    .truncate(false)
+                    .open(path)
+                    .context("open", path)?;
+                slot.insert(Arc::new(file))
+            }
+        })
+    }
+
+    /// How many observations there were.
+    pub(crate) fn observations(&self) -> Result<u64> {
+        let directory = self.path(Table::Observations);
+        let Some(last) = segments(&directory)?.pop() else {
+            return Ok(0);
+        };
+        let path = segment_path(&directory, last);
+        let length = std::fs::metadata(&path).context("look at", &path)?.len();
+        Ok(last * SEGMENT + length.div_ceil(RECORD as u64).min(SEGMENT))
+    }
+
+    /// Drops all but the last `kept` segments of the log.
+    pub(crate) fn drop_segments(&self, kept: u64) -> Result<()> {
+        let directory = self.path(Table::Observations);
+        let numbers = segments(&directory)?;
+        let last = numbers.last().copied().unwrap_or(0);
+        for old in numbers.into_iter().filter(|&s| s + kept.max(1) <= last) {
+            let path = segment_path(&directory, old);
+            std::fs::remove_file(&path).context("remove", &path)?;
+        }
+        Ok(())
+    }
+
+    /// What must be made durable before the journal that protects it may go.
+    pub(crate) fn written(&mut self) -> Written {
+        let mut files: Vec<_> = Table::FLAT
+            .map(|t| self.path(t))
+            .into_iter()
+            .zip(self.flat.clone())
+            .collect();
+        let log = self.path(Table::Observations);
+        for (segment, file) in std::mem::take(&mut self.segments) {
+            files.push((segment_path(&log, segment), file));
+        }
+        Written { log, files }
+    }
+}
+
+/// Files that were written to.
+pub(crate) struct Written {
+    log: PathBuf,
+    files: Vec<(PathBuf, Arc<File>)>,
+}
+
+impl Written {
+    pub(crate) fn sync(&self) -> Result<()> {
+        for (path, file) in &self.files {
+            file.sync_data().context("sync", path)?;
+        }
+        sync_directory(&self.log)
+    }
+}
