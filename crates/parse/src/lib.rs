@@ -1,1 +1,16 @@
 //! What a downloaded page says: links, text, character set, sitemaps, feeds. Pure.
+
+pub mod charset;
+pub mod dates;
+pub mod feed;
+pub mod html;
+pub mod kind;
+pub mod print;
+pub mod sitemap;
+mod xml;
+
+pub use feed::{Feed, FeedEntry, read_feed};
+pub use html::{Limits, Link, LinkKind, PageContent, Refresh, read_page, read_page_within};
+pub use kind::{Kind, kind_of};
+pub use print::{Sameness, TextPrint, read_text};
+pub use sitemap::{Sitemap, SitemapEntry, SitemapKind, read_sitemap};

@@ -1,0 +1,427 @@
+//! Tokens read into links, metadata and text.
+
+use super::foreign::{Foreign, Space};
+use super::names::{self, Name};
+use super::references::{self, decode, decode_into};
+use super::tokens::{Attribute, Attributes, Token, Tokens};
+use super::{Limits, Link, LinkKind, Refresh, refresh};
+use crate::print::{Builder, Place, TextPrint};
+
+/// Longer titles are cut, in bytes.
+const TITLE_BYTES: usize = 1_024;
+/// Robots directives of one `meta`, and their number; a page needs one or two.
+const DIRECTIVE_BYTES: usize = 512;
+const MOST_DIRECTIVES: usize = 16;
+
+/// All that one pass over a page finds.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) links: Vec<Link>,
+    pub(super) dropped_links: usize,
+    pub(super) base: Option<String>,
+    pub(super) meta_robots: Vec<(String, String)>,
+    pub(super) refresh: Option<Refresh>,
+    pub(super) title: Option<String>,
+    pub(super) text: TextPrint,
+}
+
+/// Reads a whole page.
+pub(super) fn read(page: &str, limits: Limits) -> Found {
+    let mut reader = Reader {
+        limits,
+        found: Found::default(),
+        text: Builder::default(),
+        scratch: String::new(),
+        templates: 0,
+        in_link: false,
+        in_heading: false,
+        quiet: None,
+    };
+    let mut tokens = Tokens::new(page);
+    let mut foreign = Foreign::default();
+    while let Some(token) = tokens.next(foreign.inside()) {
+        match token {
+            Token::Text(text) => reader.text(text),
+            Token::Characters(text) => reader.characters(text),
+            Token::Start { name, self_closing } => {
+                let space = foreign.start(name, &tokens.attributes, self_closing);
+                reader.start(name, space, &tokens.attributes);
+                if space == Space::Html {
+                    reader.raw_content(name, &mut tokens);
+                }
+            }
+            Token::End(name) => {
+                reader.end(name, foreign.inside());
+                foreign.end(name);
+            }
+        }
+    }
+    reader.finish()
+}
+
+/// A region whose text is not what the page says, open until its element is closed.
+struct Quiet {
+    name: Name,
+    depth: usize,
+    /// Not shown at all, rather than shown around the text.
+    hidden: bool,
+}
+
+struct Reader {
+    limits: Limits,
+    found: Found,
+    text: Builder,
+    /// Decoded text, reused.
+    scratch: String,
+    /// Open `template` elements: what they hold is not in the page.
+    templates: usize,
+    in_link: bool,
+    in_heading: bool,
+    quiet: Option<Quiet>,
+}
+
+impl Reader {
+    fn text(&mut self, text: &str) {
+        if references::has_reference(text) {
+            let mut scratch = std::mem::take(&mut self.scratch);
+            scratch.clear();
+            decode_into(text, references::Place::Text, &mut scratch);
+            self.characters(&scratch);
+            self.scratch = scratch;
+        } else {
+            self.characters(text);
+        }
+    }
+
+    fn characters(&mut self, text: &str) {
+        if !self.quiet.as_ref().is_some_and(|quiet| quiet.hidden) {
+            self.text.text(text, self.in_link);
+        }
+    }
+
+    fn end_block(&mut self) {
+        let place = if self.quiet.is_some() {
+            Place::Around
+        } else if self.in_heading {
+            Place::Heading
+        } else {
+            Place::Body
+        };
+        self.text.end_block(place);
+    }
+
+    fn start(&mut self, name: Name, space: Space, attributes: &Attributes) {
+        if is_block(name) {
+            self.end_block();
+            self.in_heading = is_heading(name);
+        }
+        self.start_region(name, attributes);
+        if name == names::A {
+            self.in_link = attributes.get(Attribute::Href).is_some();
+        }
+        if space != Space::Html {
+            if name == names::A && space == Space::Svg && self.templates == 0 {
+                self.anchor(attributes);
+            }
+            return;
+        }
+        if name == names::TEMPLATE {
+            self.templates += 1;
+        }
+        if self.templates > 0 {
+            return;
+        }
+        match name {
+            names::A | names::AREA => self.anchor(attributes),
+            names::LINK => self.link_element(attributes),
+            names::IFRAME | names::FRAME => {
+                if let Some(src) = attributes.get(Attribute::Src) {
+                    self.add_link(src, LinkKind::Frame, false);
+                }
+            }
+            names::BASE => {
+                if let (None, Some(href)) = (&self.found.base, attributes.get(Attribute::Href)) {
+                    self.found.base = Some(clean(&decode(href, references::Place::Attribute)));
+                }
+            }
+            names::META => self.meta(attributes),
+            _ => {}
+        }
+    }
+
+    /// Reads past the content of elements that hold no markup.
+    fn raw_content(&mut self, name: Name, tokens: &mut Tokens) {
+        match name {
+            names::SCRIPT => tokens.script(),
+            names::STYLE => drop(tokens.raw_text("style")),
+            names::IFRAME => drop(tokens.raw_text("iframe")),
+            names::NOEMBED => drop(tokens.raw_text("noembed")),
+            names::NOFRAMES => drop(tokens.raw_text("noframes")),
+            names::TEXTAREA => drop(tokens.raw_text("textarea")),
+            names::XMP => {
+                let text = tokens.raw_text("xmp");
+                self.characters(text);
+            }
+            names::PLAINTEXT => {
+                let text = tokens.remainder();
+                self.characters(text);
+            }
+            names::TITLE => {
+                let title = tokens.raw_text("title");
+                if self.found.title.is_none() && self.templates == 0 {
+                    self.title(title);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn title(&mut self, raw: &str) {
+        let raw = &raw[..raw.floor_char_boundary(4 * TITLE_BYTES)];
+        let title = decode(raw, references::Place::Text);
+        let mut collapsed = String::with_capacity(title.len().min(TITLE_BYTES));
+        for word in title.split_whitespace() {
+            if !collapsed.is_empty() {
+                collapsed.push(' ');
+            }
+            collapsed.push_str(word);
+        }
+        collapsed.truncate(collapsed.floor_char_boundary(TITLE_BYTES));
+        // what a page is called counts only when it says nothing else
+        self.end_block();
+        self.text.text(&collapsed, false);
+        self.text.end_block(Place::Around);
+        self.found.title = Some(collapsed);
+    }
+
+    fn end(&mut self, name: Name, foreign: bool) {
+        if is_block(name) {
+            self.end_block();
+            self.in_heading = false;
+        }
+        match name {
+            names::A => self.in_link = false,
+            names::TEMPLATE if !foreign => self.templates = self.templates.saturating_sub(1),
+            _ => {}
+        }
+        if let Some(quiet) = &mut self.quiet
+            && quiet.name == name
+        {
+            quiet.depth -= 1;
+            if quiet.depth == 0 {
+                self.end_block();
+                self.quiet = None;
+            }
+        }
+    }
+
+    fn start_region(&mut self, name: Name, attributes: &Attributes) {
+        if let Some(quiet) = &mut self.quiet {
+            if quiet.name == name {
+                quiet.depth += 1;
+            }
+            return;
+        }
+        let hidden = matches!(name, names::NOSCRIPT | names::TEMPLATE);
+        let around = matches!(
+            name,
+            names::NAV | names::FOOTER | names::ASIDE | names::SELECT | names::BUTTON
+        ) || matches!(name, names::DIV | names::SECTION | names::INS | names::UL)
+            && is_advertisement(attributes);
+        if hidden || around {
+            self.end_block();
+            self.quiet = Some(Quiet {
+                name,
+                depth: 1,
+                hidden,
+            });
+        }
+    }
+
+    fn anchor(&mut self, attributes: &Attributes) {
+        if let Some(href) = attributes.get(Attribute::Href) {
+            let nofollow = attributes.get(Attribute::Rel).is_some_and(|rel| {
+                let rel = decode(rel, references::Place::Attribute);
+                ["nofollow", "ugc", "sponsored"]
+                    .iter()
+                    .any(|token| has_token(&rel, token))
+            });
+            self.add_link(href, LinkKind::Anchor, nofollow);
+        }
+    }
+
+    fn link_element(&mut self, attributes: &Attributes) {
+        let (Some(href), Some(rel)) = (
+            attributes.get(Attribute::Href),
+            attributes.get(Attribute::Rel),
+        ) else {
+            return;
+        };
+        let rel = decode(rel, references::Place::Attribute);
+        let has = |token| has_token(&rel, token);
+        let kind = if has("canonical") {
+            LinkKind::Canonical
+        } else if has("next") {
+            LinkKind::Next
+        } else if has("prev") || has("previous") {
+            LinkKind::Prev
+        } else if has("feed") {
+            LinkKind::Feed
+        } else if has("alternate") && !has("stylesheet") {
+            let of_type = attributes.get(Attribute::Type).unwrap_or("").trim_ascii();
+            let is = |feed: &str| of_type.eq_ignore_ascii_case(feed);
+            if is("application/rss+xml") || is("application/atom+xml") {
+                LinkKind::Feed
+            } else {
+                LinkKind::Alternate
+            }
+        } else {
+            return;
+        };
+        self.add_link(href, kind, has("nofollow"));
+    }
+
+    fn meta(&mut self, attributes: &Attributes) {
+        let Some(content) = attributes.get(Attribute::Content) else {
+            return;
+        };
+        let value = |written| decode(written, references::Place::Attribute);
+        if let Some(name) = attributes.get(Attribute::Name) {
+            let agent = value(name).trim_ascii().to_ascii_lowercase();
+            let is_agent = ["bot", "crawl", "spider", "slurp"]
+                .iter()
+                .any(|part| agent.contains(part));
+            if is_agent && agent.len() <= 64 && self.found.meta_robots.len() < MOST_DIRECTIVES {
+                let mut directives = value(content).into_owned();
+                directives.truncate(directives.floor_char_boundary(DIRECTIVE_BYTES));
+                self.found.meta_robots.push((agent, directives));
+            }
+        }
+        let equivalent = attributes.get(Attribute::HttpEquiv);
+        if equivalent.is_some_and(|header| value(header).eq_ignore_ascii_case("refresh"))
+            && self.found.refresh.is_none()
+            && content.len() <= self.limits.href
+            && let Some(refresh) = refresh::read(&value(content))
+        {
+            if let Some(href) = &refresh.href {
+                self.push_link(href.clone(), LinkKind::Refresh, false);
+            }
+            self.found.refresh = Some(refresh);
+        }
+    }
+
+    fn add_link(&mut self, written: &str, kind: LinkKind, nofollow: bool) {
+        // references only shrink a text, and what they leave out of an honest link is little
+        if written.len() > 2 * self.limits.href {
+            self.found.dropped_links += 1;
+            return;
+        }
+        let href = clean(&decode(written, references::Place::Attribute));
+        self.push_link(href, kind, nofollow);
+    }
+
+    fn push_link(&mut self, href: String, kind: LinkKind, nofollow: bool) {
+        if href.len() > self.limits.href || self.found.links.len() >= self.limits.links {
+            self.found.dropped_links += 1;
+        } else {
+            self.found.links.push(Link {
+                href,
+                kind,
+                nofollow,
+            });
+        }
+    }
+
+    fn finish(mut self) -> Found {
+        self.end_block();
+        self.found.text = self.text.finish();
+        self.found
+    }
+}
+
+/// A reference as the URL standard takes it: no spaces or controls around, no tabs or newlines
+/// within.
+pub(super) fn clean(href: &str) -> String {
+    let trimmed = href.trim_matches(|c: char| c <= ' ');
+    if trimmed.bytes().any(|b| matches!(b, b'\t' | b'\n' | b'\r')) {
+        trimmed
+            .chars()
+            .filter(|c| !matches!(c, '\t' | '\n' | '\r'))
+            .collect()
+    } else {
+        trimmed.to_owned()
+    }
+}
+
+fn has_token(list: &str, token: &str) -> bool {
+    list.split_ascii_whitespace()
+        .any(|word| word.eq_ignore_ascii_case(token))
+}
+
+/// Whether the element calls itself an advertisement.
+fn is_advertisement(attributes: &Attributes) -> bool {
+    let class = attributes
+        .get(Attribute::Class)
+        .unwrap_or("")
+        .split_ascii_whitespace();
+    class.chain(attributes.get(Attribute::Id)).any(|word| {
+        [
+            "ad",
+            "ads",
+            "advert",
+            "advertisement",
+            "adsbygoogle",
+            "sponsored",
+            "banner",
+        ]
+        .iter()
+        .any(|name| word.eq_ignore_ascii_case(name))
+    })
+}
+
+fn is_heading(name: Name) -> bool {
+    matches!(
+        name,
+        names::H1 | names::H2 | names::H3 | names::H4 | names::H5 | names::H6
+    )
+}
+
+/// Elements that begin a new block of text. Table cells do not: a row is read as a whole.
+fn is_block(name: Name) -> bool {
+    is_heading(name)
+        || matches!(
+            name,
+            names::P
+                | names::DIV
+                | names::LI
+                | names::UL
+                | names::OL
+                | names::TR
+                | names::TABLE
+                | names::SECTION
+                | names::ARTICLE
+                | names::MAIN
+                | names::HEADER
+                | names::FOOTER
+                | names::NAV
+                | names::ASIDE
+                | names::DL
+                | names::DT
+                | names::DD
+                | names::BLOCKQUOTE
+                | names::PRE
+                | names::FORM
+                | names::FIELDSET
+                | names::LEGEND
+                | names::FIGURE
+                | names::FIGCAPTION
+                | names::ADDRESS
+                | names::CAPTION
+                | names::HR
+                | names::DETAILS
+                | names::SUMMARY
+                | names::OPTION
+                | names::CENTER
+                | names::BODY
+        )
+}
