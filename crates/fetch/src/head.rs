@@ -2,7 +2,6 @@
 
 use crate::error::FetchError;
 use bytes::Bytes;
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Header fields in their order and, over HTTP/1, in their original letters.
@@ -69,35 +68,30 @@ pub(crate) struct Head {
 impl Head {
     /// `raw` is a whole head, up to and with its empty line.
     pub fn parse(raw: Bytes, max_headers: usize) -> Result<Self, FetchError> {
-        let mut fields: Vec<MaybeUninit<httparse::Header>> = Vec::new();
-        fields.resize_with(max_headers, MaybeUninit::uninit);
-        let mut response = httparse::Response::new(&mut []);
-        let parsed = httparse::ParserConfig::default()
-            .ignore_invalid_headers_in_responses(true)
-            .allow_spaces_after_header_name_in_responses(true)
-            .allow_multiple_spaces_in_response_status_delimiters(true)
-            .parse_response_with_uninit_headers(&mut response, &raw, &mut fields);
-        match parsed {
-            Ok(httparse::Status::Complete(_)) => {}
-            Ok(httparse::Status::Partial) => return Err(FetchError::protocol("head incomplete")),
-            Err(httparse::Error::TooManyHeaders) => return Err(FetchError::HeadersTooLarge),
-            Err(error) => return Err(FetchError::protocol(error.to_string())),
-        }
         let range = |part: &[u8]| {
-            let start = part.as_ptr().addr().wrapping_sub(raw.as_ptr().addr());
-            // parts that httparse makes up (an empty reason) lie elsewhere and are empty
-            let start = if part.is_empty() { 0 } else { start as u32 };
+            let start = (part.as_ptr().addr() - raw.as_ptr().addr()) as u32;
             start..start + part.len() as u32
         };
-        let fields = response
-            .headers
-            .iter()
-            .map(|h| (range(h.name.as_bytes()), range(h.value)))
-            .collect();
+        let mut lines = raw
+            .split(|&b| b == b'\n')
+            .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        let line = lines.next().unwrap_or_default();
+        let (old, status, reason) =
+            status_line(line).ok_or_else(|| FetchError::protocol("no status line"))?;
+        let reason = range(reason);
+        let mut fields = Vec::with_capacity(16);
+        for (count, line) in lines.take_while(|line| !line.is_empty()).enumerate() {
+            if count == max_headers {
+                return Err(FetchError::HeadersTooLarge);
+            }
+            if let Some((name, value)) = field(line) {
+                fields.push((range(name), range(value)));
+            }
+        }
         Ok(Self {
-            status: response.code.unwrap_or(0),
-            old: response.version == Some(0),
-            reason: range(response.reason.unwrap_or("").as_bytes()),
+            status,
+            old,
+            reason,
             headers: Headers {
                 raw: raw.clone(),
                 fields,
@@ -138,6 +132,38 @@ impl Head {
             raw,
         }
     }
+}
+
+/// Is it HTTP/1.0, its status, and its reason.
+fn status_line(line: &[u8]) -> Option<(bool, u16, &[u8])> {
+    let (minor, rest) = line.strip_prefix(b"HTTP/1.")?.split_first()?;
+    if !minor.is_ascii_digit() || !rest.starts_with(b" ") {
+        return None;
+    }
+    let (digits, reason) = rest.trim_ascii_start().split_at_checked(3)?;
+    let well_formed = digits.iter().all(u8::is_ascii_digit)
+        && reason.first().is_none_or(|&b| b == b' ')
+        && reason.iter().all(|&b| is_plain(b));
+    let status = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    well_formed.then(|| (*minor == b'0', status, reason.trim_ascii()))
+}
+
+/// Name and value of a well-formed field.
+fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = line.iter().position(|&b| b == b':')?;
+    let (name, value) = (
+        line[..colon].trim_ascii_end(),
+        line[colon + 1..].trim_ascii(),
+    );
+    let is_token = |b: &u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(b);
+    let well_formed =
+        !name.is_empty() && name.iter().all(is_token) && value.iter().all(|&b| is_plain(b));
+    well_formed.then_some((name, value))
+}
+
+/// Not a control character, but for the tab.
+fn is_plain(byte: u8) -> bool {
+    byte == b'\t' || !byte.is_ascii_control()
 }
 
 /// Where the body of a response ends.

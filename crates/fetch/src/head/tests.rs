@@ -35,6 +35,7 @@ fn fields_that_are_not_well_formed_are_left_out() {
     assert_eq!(head.headers.get("good"), Some(&b"1"[..]));
     assert_eq!(head.headers.get("location"), None);
     assert_eq!(head.headers.get("esc"), None);
+    assert_eq!(head.headers.iter().count(), 2);
     for (_, value) in head.headers.iter() {
         assert!(value.iter().all(|&b| b >= 0x20 || b == b'\t'), "{value:?}");
     }
@@ -45,6 +46,11 @@ fn heads_that_are_not_http_are_refused() {
     for text in [
         "HTTP/1.1 20\0 OK\r\n\r\n",
         "HTTP/9.9 200 OK\r\n\r\n",
+        "HTTP/1.1 2000 OK\r\n\r\n",
+        "HTTP/1.1200 OK\r\n\r\n",
+        "HTTP/1.1 -20 OK\r\n\r\n",
+        "HTTP/1.1 \r\n\r\n",
+        "\r\n\r\n",
         "HTTP/1.1 200 O\0K\r\n\r\n",
     ] {
         assert_eq!(parse(text).unwrap_err().cause(), "protocol", "{text:?}");
