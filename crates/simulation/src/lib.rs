@@ -9,4 +9,5 @@ pub mod scenario;
 pub mod small_web;
 pub mod statistics;
 pub mod sweep;
+pub mod web;
 pub mod world;

@@ -14,7 +14,7 @@ const LARGEST: u32 = 100;
 
 /// Changes per day of the slowest and the fastest page that changes; as many pages between 0.1 and
 /// 1 as between 1 and 10.
-const RATES: (f64, f64) = (0.01, 30.0);
+pub(crate) const RATES: (f64, f64) = (0.01, 30.0);
 
 /// Bursty pages are busy for so many days, then quiet for so many, on average.
 const BUSY_DAYS: f64 = 1.0;
@@ -23,7 +23,8 @@ const QUIET_DAYS: f64 = 6.0;
 const CONTRAST: f64 = 30.0;
 
 /// How a page changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Never.
     Never,
@@ -55,8 +56,12 @@ impl Kind {
         unreachable!("the shares come to a hundred")
     }
 
-    fn process(self, rng: &mut Xoshiro256PlusPlus) -> Result<Process, ProcessError> {
-        let (least, most) = RATES;
+    /// Draws a page of this kind with a rate between the two given, evenly on a logarithmic scale.
+    pub(crate) fn process(
+        self,
+        (least, most): (f64, f64),
+        rng: &mut Xoshiro256PlusPlus,
+    ) -> Result<Process, ProcessError> {
         let rate = least * (most / least).powf(rng.random());
         match self {
             Self::Never => Process::poisson(0.0),
@@ -94,7 +99,9 @@ pub fn small_web(seed: u64, days: f64, delay: f64) -> SmallWeb {
         // a page is the same however long it is watched
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(derive(seed, page as u64));
         let kind = Kind::draw(&mut rng);
-        let process = kind.process(&mut rng).expect("the constants are sound");
+        let process = kind
+            .process(RATES, &mut rng)
+            .expect("the constants are sound");
         kinds.push(kind);
         rates.push(process.mean_rate(0.0, days));
         at.extend(process.instants(0.0, days, &mut rng));

@@ -1,0 +1,1 @@
+//! Audits by hand and by brute force.

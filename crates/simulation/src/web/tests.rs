@@ -1,0 +1,1 @@
+//! The demo web over real sockets.
