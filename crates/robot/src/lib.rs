@@ -1,3 +1,17 @@
-//! The crawling process as a library.
+#![doc = include_str!("../README.md")]
 
+mod archivist;
+mod beliefs;
+pub mod cause;
 pub mod config;
+pub mod control;
+mod crawl;
+mod keeper;
+mod message;
+pub mod metrics;
+mod reading;
+pub mod view;
+mod visit;
+
+pub use crawl::{Crawl, Mended, StartError, archive_directory, start, state_directory};
+pub use keeper::Until;

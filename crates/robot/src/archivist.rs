@@ -1,0 +1,240 @@
+//! The archivist: puts on disk what workers found, admits links, and tells the keeper.
+//!
+//! One thread. It takes what has come in since the last batch, writes the archive records, admits
+//! the links in memory, syncs the archive, and commits rows, observations and admissions in one
+//! go. Only then does the keeper hear of it, so a crash fetches again rather than loses. While a
+//! batch is being synced the next one gathers in the channel; when that is full, workers wait.
+
+use crate::message::{Event, Found, Stored, VisitResult, Visited, Write};
+use crate::visit::millis;
+use frontier::trap::Traps;
+use parse::TextPrint;
+use std::collections::{HashMap, VecDeque};
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+use storage::archive::Archive;
+use storage::{
+    Admission, Batch, Candidate, HostId, Observation, Outcome, PageId, PageState, Store,
+};
+use tokio::sync::mpsc;
+
+/// The most that goes into one batch.
+const BATCH: usize = 512;
+/// Batches are at least this far apart: a sync costs the same for one page as for many.
+const PACE: Duration = Duration::from_millis(20);
+/// Redirects followed from page to page.
+const MOST_REDIRECTS: usize = 10;
+/// Texts remembered for each host, to tell near-duplicates in a row.
+const RECENT_TEXTS: usize = 4;
+
+pub(crate) struct Archivist {
+    pub store: Store,
+    pub archive: Option<Archive>,
+    pub traps: Traps,
+    pub keeper: Sender<Event>,
+    pub recent: HashMap<u32, VecDeque<TextPrint>>,
+    /// The origins of hosts the keeper knows.
+    pub told_hosts: u32,
+}
+
+impl Archivist {
+    /// Works until the channel is closed and empty, then closes the store.
+    pub fn run(mut self, mut inbox: mpsc::Receiver<Write>) {
+        let mut gathered = Vec::with_capacity(BATCH);
+        while let Some(first) = inbox.blocking_recv() {
+            let began = Instant::now();
+            gathered.push(first);
+            while gathered.len() < BATCH
+                && let Ok(next) = inbox.try_recv()
+            {
+                gathered.push(next);
+            }
+            match self.write(&mut gathered) {
+                Ok(stored) => {
+                    // nobody listens any more when all ends
+                    let _ = self.keeper.send(Event::Stored(stored));
+                }
+                Err(error) => {
+                    let _ = self.keeper.send(Event::Broken(error.to_string()));
+                    return;
+                }
+            }
+            if !inbox.is_closed() {
+                std::thread::sleep(PACE.saturating_sub(began.elapsed()));
+            }
+        }
+    }
+
+    fn write(&mut self, gathered: &mut Vec<Write>) -> storage::Result<Stored> {
+        let mut stored = Stored::default();
+        let mut batch = Batch::default();
+        for write in gathered.drain(..) {
+            match write {
+                Write::Visited(visited) => self.take(*visited, &mut batch, &mut stored)?,
+                Write::Links(links) => {
+                    self.admit(&links, &mut stored)?;
+                    stored.lists += 1;
+                }
+                Write::Host { host, blob } => batch.hosts.push((HostId(host), blob)),
+                Write::Moved { of, to, hops } => {
+                    let host = self.store.host(&to[..url::Position::BeforePath])?;
+                    stored.moved.push((of, to, hops, host));
+                    stored.lists += 1;
+                }
+            }
+        }
+        if let Some(archive) = &mut self.archive {
+            archive.sync()?;
+        }
+        self.store.commit(&batch)?;
+        for host in self.told_hosts..self.store.host_count() {
+            stored.hosts.push(self.store.host_row(HostId(host))?.name);
+        }
+        self.told_hosts = self.store.host_count();
+        Ok(stored)
+    }
+
+    fn take(
+        &mut self,
+        visited: Visited,
+        batch: &mut Batch,
+        stored: &mut Stored,
+    ) -> storage::Result<()> {
+        let Visited {
+            done,
+            mut row,
+            status,
+            millis: took,
+            bytes,
+            record,
+            request,
+            links,
+            redirect,
+            print,
+        } = visited;
+        if let Some((record, full)) = record
+            && let Some(archive) = &mut self.archive
+        {
+            let place = archive.append(&record)?;
+            if let Some(row) = &mut row
+                && full
+            {
+                row.place = Some(place);
+            }
+            if let Some(request) = request {
+                archive.append(&request)?;
+            }
+        }
+        if let Some((print, url)) = print {
+            let near = self.is_near_duplicate(done.host, print);
+            self.traps
+                .note_content(&url[..url::Position::BeforePath], &url, near);
+        }
+        let follow = !redirect || !self.is_long_chain(done.page)?;
+        if follow {
+            let pages = self.admit(&links, stored)?;
+            if let Some(row) = &mut row
+                && redirect
+            {
+                row.redirect_to = pages.first().copied().flatten();
+            }
+        }
+        let outcome = match done.result {
+            VisitResult::Copy { outcome, .. } => Some(outcome),
+            VisitResult::Failed(cause) => Some(Outcome::Failed(cause)),
+            VisitResult::Gone => Some(Outcome::Gone),
+            VisitResult::Excluded(_) | VisitResult::NotNow => None,
+        };
+        if let Some(outcome) = outcome {
+            let modified = match done.result {
+                VisitResult::Copy { modified, .. } => modified.map(millis),
+                _ => None,
+            };
+            batch.observations.push(Observation {
+                page: done.page,
+                at: millis(done.at),
+                outcome,
+                modified,
+                status,
+                millis: took,
+                bytes,
+                digest: row.as_ref().map(|row| row.digest).unwrap_or_default(),
+            });
+        }
+        if let Some(row) = row {
+            batch.pages.push((done.page, row));
+        }
+        stored.visits.push(done);
+        Ok(())
+    }
+
+    /// Admits what is not known and leads into no trap; for each its page.
+    fn admit(
+        &mut self,
+        links: &[Found],
+        stored: &mut Stored,
+    ) -> storage::Result<Vec<Option<PageId>>> {
+        let mut pages = Vec::with_capacity(links.len());
+        let mut last: Option<(&str, HostId)> = None;
+        for link in links {
+            if let Some(known) = self.store.find(&link.key) {
+                stored.signals.extend(link.changed.map(|at| (known, at)));
+                pages.push(Some(known));
+                continue;
+            }
+            let origin = link.origin();
+            if self.traps.admit(origin, &link.url).is_err() {
+                stored.trapped += 1;
+                pages.push(None);
+                continue;
+            }
+            let host = match last {
+                Some((name, host)) if name == origin => host,
+                _ => self.store.host(origin)?,
+            };
+            last = Some((origin, host));
+            let candidate = Candidate {
+                key: &link.key,
+                url: link.url.as_str(),
+                host,
+                depth: link.depth,
+                from: link.from,
+                at: link.at,
+            };
+            let admission = self.store.admit(&[candidate])?[0];
+            if let Admission::New(page) = admission {
+                stored.pages.push((page, host));
+            }
+            pages.push(Some(admission.page()));
+        }
+        Ok(pages)
+    }
+
+    /// Whether the page is the last of a long chain of redirects.
+    fn is_long_chain(&self, page: PageId) -> storage::Result<bool> {
+        let mut at = page;
+        for _ in 0..MOST_REDIRECTS {
+            let Some(from) = self.store.address(at)?.from else {
+                return Ok(false);
+            };
+            let row = self.store.page(from)?;
+            if row.is_none_or(|row| row.state != PageState::Redirect) {
+                return Ok(false);
+            }
+            at = from;
+        }
+        Ok(true)
+    }
+
+    fn is_near_duplicate(&mut self, host: u32, print: TextPrint) -> bool {
+        let recent = self.recent.entry(host).or_default();
+        let near = recent
+            .iter()
+            .any(|&other| other.compare(print) != parse::Sameness::Different);
+        if recent.len() == RECENT_TEXTS {
+            recent.pop_front();
+        }
+        recent.push_back(print);
+        near
+    }
+}

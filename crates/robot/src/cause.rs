@@ -1,0 +1,67 @@
+//! Why a visit brought nothing, as a number that is stored and a word that is counted.
+
+/// An answer that is no page: 4xx other than gone, or a status nobody expects.
+pub const REFUSED: u8 = 70;
+/// 429.
+pub const TOO_MANY: u8 = 71;
+/// 5xx.
+pub const SERVER_ERROR: u8 = 72;
+/// The body broke off.
+pub const CUT_SHORT: u8 = 73;
+/// 404 or 410, once.
+pub const MISSING: u8 = 74;
+/// Fenced off by robots.txt.
+pub const ROBOTS: u8 = 80;
+/// Out of scope.
+pub const OUT_OF_SCOPE: u8 = 81;
+/// A content type that is not wanted.
+pub const TYPE: u8 = 82;
+/// An address that may not be contacted.
+pub const ADDRESS: u8 = 20;
+
+/// The word for a number; those below 70 are the fetcher's.
+pub fn word(code: u8) -> &'static str {
+    match code {
+        1 => "url",
+        10 => "dns-not-found",
+        11 => "dns-timeout",
+        12 => "dns-malformed",
+        13 => "dns-failed",
+        ADDRESS => "address-refused",
+        30 => "connect-refused",
+        31 => "connect-unreachable",
+        32 => "connect-other",
+        40 => "tls",
+        50 => "timeout-connect",
+        51 => "timeout-first-byte",
+        52 => "timeout-body",
+        53 => "timeout-drip",
+        60 => "protocol",
+        61 => "headers-too-large",
+        62 => "disconnected",
+        REFUSED => "refused",
+        TOO_MANY => "too-many-requests",
+        SERVER_ERROR => "server-error",
+        CUT_SHORT => "cut-short",
+        MISSING => "missing",
+        ROBOTS => "robots",
+        OUT_OF_SCOPE => "out-of-scope",
+        TYPE => "content-type",
+        _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_are_the_fetchers() {
+        let error = fetch::FetchError::HeadersTooLarge;
+        assert_eq!(word(error.code()), error.cause());
+        let error = fetch::FetchError::AddressRefused([127, 0, 0, 1].into());
+        assert_eq!((word(error.code()), error.code()), (error.cause(), ADDRESS));
+        let error = fetch::FetchError::Dns(fetch::DnsFault::Failed);
+        assert_eq!(word(error.code()), error.cause());
+    }
+}

@@ -1,0 +1,404 @@
+//! A crawl from start to stop: threads, channels, and who owns what.
+
+use crate::archivist::Archivist;
+use crate::config::{Config, Invalid};
+use crate::control;
+use crate::keeper::{Hands, Keeper, Until};
+use crate::message::{Event, Found, Job, Write};
+use crate::metrics;
+use crate::reading::Rules;
+use crate::view::Status;
+use crate::visit::{Workers, millis, now};
+use fetch::{Fetcher, Options};
+use frontier::key::parse_link;
+use frontier::scope::Scope;
+use frontier::trap::Traps;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use storage::archive::{Archive, ArchiveOptions, Recovered};
+use storage::{Damage, Durability, Reader, Store, StoreOptions};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use url::Url;
+
+/// Visits that wait for the archivist before workers are held back.
+const WAITING_TO_BE_STORED: usize = 512;
+/// Requests under way when the crawl is stopped have this long to end.
+const LAST_REQUESTS: Duration = Duration::from_millis(1200);
+
+/// Why a crawl cannot be started.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // the messages say it
+pub enum StartError {
+    #[error(transparent)]
+    Config(#[from] Invalid),
+    #[error("seed {0:?}: {1}")]
+    Seed(String, frontier::key::Refused),
+    #[error("no seeds, and nothing crawled before in {0}")]
+    NoSeeds(PathBuf),
+    #[error("scope: {0}")]
+    Scope(#[from] frontier::scope::Invalid),
+    #[error("revisit.policy: {0}")]
+    Policy(#[from] freshness::policy::Error),
+    #[error("fetch.allow_networks: {0}")]
+    Network(String),
+    #[error("fetch.extra_roots: {path}: {error}")]
+    Roots {
+        path: PathBuf,
+        error: std::io::Error,
+    },
+    #[error("identity: {0}")]
+    Fetcher(#[from] fetch::BuildError),
+    #[error(transparent)]
+    Store(#[from] storage::Error),
+    #[error("{what}: {error}")]
+    System { what: String, error: std::io::Error },
+}
+
+impl StartError {
+    /// Whether what was given is wrong, rather than the state of the machine.
+    pub fn is_bad_input(&self) -> bool {
+        !matches!(self, Self::Store(_) | Self::System { .. })
+    }
+}
+
+/// What had to be mended before the crawl could start.
+#[derive(Debug, Default)]
+pub struct Mended {
+    /// Entries of the store that are lost.
+    pub store: Vec<Damage>,
+    /// Archive records that were cut off.
+    pub archive: Vec<Recovered>,
+}
+
+/// A crawl at work.
+pub struct Crawl {
+    events: Sender<Event>,
+    shown: Arc<Mutex<Status>>,
+    thread: Option<JoinHandle<Result<(), String>>>,
+    /// What had to be mended at the start.
+    pub mended: Mended,
+}
+
+/// The directories of a crawl's data.
+pub fn state_directory(data: &Path) -> PathBuf {
+    data.join("state")
+}
+
+/// Where the WARC files are.
+pub fn archive_directory(data: &Path) -> PathBuf {
+    data.join("archive")
+}
+
+/// Starts a crawl, or goes on with the one in the data directory.
+pub fn start(config: Config, until: Until) -> Result<Crawl, StartError> {
+    config.check()?;
+    let revisits = config.revisit.budget()?;
+    let nowhere = Url::parse("http://invalid/").expect("a URL");
+    let seeds = config
+        .seeds
+        .iter()
+        .map(|seed| {
+            let absolute = Url::parse(seed).map_err(frontier::key::Refused::from);
+            let url = absolute.and_then(|_| parse_link(&nowhere, seed));
+            url.map_err(|why| StartError::Seed(seed.clone(), why))
+        })
+        .collect::<Result<Vec<Url>, _>>()?;
+    let rules = Arc::new(Rules {
+        scope: Scope::new(&config.scope, &seeds)?,
+        canonical: config.keys.canonical(),
+        agent: config.identity.agent.clone(),
+        follow_nofollow: config.directives.follow_nofollow,
+        max_decoded: config.fetch.max_decoded_bytes,
+    });
+    let fetcher = Fetcher::new(fetch_options(&config)?)?;
+    let shown = Arc::new(Mutex::new(Status::default()));
+    let mut keeper = Keeper::new(
+        config.clone(),
+        revisits,
+        until,
+        rules.clone(),
+        shown.clone(),
+    )?;
+
+    let durability = if config.state.synced {
+        Durability::Synced
+    } else {
+        Durability::Buffered
+    };
+    let (state, archives) = (
+        state_directory(&config.data.0),
+        archive_directory(&config.data.0),
+    );
+    let options = StoreOptions {
+        durability,
+        ..StoreOptions::default()
+    };
+    let store = Store::open(&state, options)?;
+    if seeds.is_empty() && store.page_count() == 0 {
+        return Err(StartError::NoSeeds(config.data.0.clone()));
+    }
+    let archive = config
+        .archive
+        .enabled
+        .then(|| {
+            let mut options = ArchiveOptions {
+                rotate_bytes: config.archive.rotate_bytes,
+                durability,
+                ..ArchiveOptions::default()
+            };
+            let agent = config.identity.user_agent();
+            options.info.push(("http-header-user-agent".into(), agent));
+            options
+                .info
+                .push(("operator".into(), config.identity.contact.clone()));
+            Archive::open(&archives, options)
+        })
+        .transpose()?;
+    let mended = Mended {
+        store: store.damage().to_vec(),
+        archive: archive
+            .as_ref()
+            .map(|a| a.recovered().to_vec())
+            .unwrap_or_default(),
+    };
+    let traps = count_known(&config, &store)?;
+    keeper.restore(&store)?;
+    let reader = Reader::open(&state)?;
+
+    let (events, heard) = channel();
+    let (to_archivist, inbox) = mpsc::channel(WAITING_TO_BE_STORED);
+    let (jobs, given) = mpsc::unbounded_channel();
+    let archivist = Archivist {
+        told_hosts: store.host_count(),
+        store,
+        archive,
+        traps,
+        keeper: events.clone(),
+        recent: HashMap::new(),
+    };
+    let at = millis(now());
+    let links = seeds.into_iter().map(|url| Found {
+        key: rules.canonical.key(&url),
+        url,
+        depth: 0,
+        from: None,
+        changed: None,
+        at,
+    });
+    let first = Write::Links(links.collect());
+    to_archivist.try_send(first).expect("the channel is empty");
+    let workers = Arc::new(Workers::new(
+        &config,
+        fetcher,
+        reader,
+        rules,
+        events.clone(),
+        to_archivist.clone(),
+    ));
+    let system = |what: &str| {
+        let what = what.to_owned();
+        move |error| StartError::System { what, error }
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(system("starting threads"))?;
+    let served = Served::open(&config, &runtime, &events, &shown)?;
+    let hands = Hands {
+        events: heard,
+        jobs,
+        archivist: to_archivist,
+    };
+    let thread = std::thread::Builder::new()
+        .name("keeper".into())
+        .spawn(move || {
+            run(
+                keeper, hands, archivist, inbox, workers, given, runtime, served,
+            )
+        })
+        .map_err(system("starting threads"))?;
+    Ok(Crawl {
+        events,
+        shown,
+        thread: Some(thread),
+        mended,
+    })
+}
+
+/// Runs all stages until the keeper is done, and lets the others finish.
+#[allow(clippy::too_many_arguments)] // this is where they all meet
+fn run(
+    keeper: Keeper,
+    hands: Hands,
+    archivist: Archivist,
+    inbox: mpsc::Receiver<Write>,
+    workers: Arc<Workers>,
+    given: mpsc::UnboundedReceiver<Job>,
+    runtime: tokio::runtime::Runtime,
+    served: Served,
+) -> Result<(), String> {
+    let storing = std::thread::Builder::new()
+        .name("archivist".into())
+        .spawn(move || archivist.run(inbox))
+        .map_err(|error| format!("starting threads: {error}"))?;
+    let working = runtime.spawn(dispatch(workers, given));
+    let result = keeper.run(&hands);
+    // no more jobs; what is under way may end, and is stored
+    drop(hands);
+    let ended = runtime.block_on(async { tokio::time::timeout(LAST_REQUESTS, working).await });
+    if ended.is_err() {
+        tracing::info!("some requests did not end in time");
+    }
+    drop(served);
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    let stored = storing.join();
+    result.and(stored.map_err(|_| "the archivist panicked".into()))
+}
+
+/// Starts every job as a task; ends when there will be no more and all are done.
+async fn dispatch(workers: Arc<Workers>, mut given: mpsc::UnboundedReceiver<Job>) {
+    let mut tasks = JoinSet::new();
+    while let Some(job) = given.recv().await {
+        tasks.spawn(workers.clone().work(job));
+        while tasks.try_join_next().is_some() {}
+    }
+    drop(workers);
+    while tasks.join_next().await.is_some() {}
+}
+
+/// What others can reach while the crawl runs.
+struct Served {
+    socket: Option<PathBuf>,
+}
+
+impl Served {
+    fn open(
+        config: &Config,
+        runtime: &tokio::runtime::Runtime,
+        events: &Sender<Event>,
+        shown: &Arc<Mutex<Status>>,
+    ) -> Result<Self, StartError> {
+        let _inside = runtime.enter();
+        let path = control::socket(&config.data.0);
+        // a socket left by a crash: nobody listens, the lock says so
+        let _ = std::fs::remove_file(&path);
+        let socket = match tokio::net::UnixListener::bind(&path) {
+            Ok(listener) => {
+                runtime.spawn(control::serve(listener, events.clone()));
+                Some(path)
+            }
+            Err(error) => {
+                // too long a path, or a file system without sockets: the crawl goes on unseen
+                tracing::warn!(path = %path.display(), %error, "nobody can ask this crawl");
+                None
+            }
+        };
+        if let Some(address) = config.metrics.listen {
+            let listener = std::net::TcpListener::bind(address)
+                .and_then(|listener| {
+                    listener.set_nonblocking(true)?;
+                    tokio::net::TcpListener::from_std(listener)
+                })
+                .map_err(|error| StartError::System {
+                    what: format!("metrics.listen = {address}"),
+                    error,
+                })?;
+            runtime.spawn(metrics::serve(listener, shown.clone()));
+        }
+        Ok(Self { socket })
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        if let Some(path) = &self.socket {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+impl Crawl {
+    /// How it goes.
+    pub fn status(&self) -> Status {
+        self.shown
+            .lock()
+            .map(|shown| shown.clone())
+            .unwrap_or_default()
+    }
+
+    /// Asks it to stop; `wait` tells when it has.
+    pub fn stop(&self) {
+        let _ = self.events.send(Event::Stop);
+    }
+
+    /// Something that stops it, for another thread.
+    pub fn stopper(&self) -> impl Fn() + Send + 'static {
+        let events = self.events.clone();
+        move || {
+            let _ = events.send(Event::Stop);
+        }
+    }
+
+    /// Whether it has ended.
+    pub fn is_over(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Waits until it has ended and all is on disk.
+    pub fn wait(mut self) -> Result<Status, String> {
+        let thread = self.thread.take().expect("waited for once");
+        match thread.join() {
+            Ok(result) => result.map(|()| self.status()),
+            Err(_) => Err("the keeper panicked".into()),
+        }
+    }
+}
+
+/// Counts the URLs known from before, so that traps stay shut.
+fn count_known(config: &Config, store: &Store) -> Result<Traps, storage::Error> {
+    let mut traps = Traps::new(config.traps.clone());
+    for page in 0..store.page_count() {
+        if let Ok(address) = store.address(storage::PageId(page))
+            && let Ok(url) = Url::parse(&address.url)
+        {
+            traps.restore(&url[..url::Position::BeforePath], &url);
+        }
+    }
+    Ok(traps)
+}
+
+fn fetch_options(config: &Config) -> Result<Options, StartError> {
+    let mut options = Options::new(config.identity.user_agent());
+    let f = &config.fetch;
+    options.timeouts.connect = Duration::from_secs_f64(f.connect_seconds);
+    options.timeouts.first_byte = Duration::from_secs_f64(f.first_byte_seconds);
+    options.timeouts.body = Duration::from_secs_f64(f.body_seconds);
+    options.timeouts.drip.bytes_per_second = f.least_bytes_per_second;
+    options.limits.body = f.max_bytes;
+    options.limits.decoded = f.max_decoded_bytes;
+    options.http2 = f.http2;
+    options.dns.server = f.dns_server;
+    options.hosts = f
+        .hosts
+        .iter()
+        .map(|(name, to)| (name.clone(), to.clone()))
+        .collect();
+    for network in &f.allow_networks {
+        let parsed = network.parse();
+        let parsed =
+            parsed.map_err(|error| StartError::Network(format!("{network:?}: {error}")))?;
+        options.addresses.allowed.push(parsed);
+    }
+    if let Some(path) = &f.extra_roots {
+        options.extra_roots = std::fs::read(path).map_err(|error| StartError::Roots {
+            path: path.clone(),
+            error,
+        })?;
+    }
+    Ok(options)
+}

@@ -1,0 +1,66 @@
+//! What is soon over: pages to be tried later, requests of the last seconds.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// Pages to be tried at a later time.
+#[derive(Debug, Default)]
+pub(super) struct Later(BinaryHeap<Reverse<(u64, u32, bool)>>);
+
+impl Later {
+    /// Tries the page at `at` (seconds since the epoch), as a new one or as a due one.
+    pub fn push(&mut self, at: f64, page: u32, new: bool) {
+        self.0.push(Reverse(((at * 1e3) as u64, page, new)));
+    }
+
+    /// When there is something.
+    pub fn next(&self) -> f64 {
+        self.0
+            .peek()
+            .map_or(f64::INFINITY, |Reverse((at, ..))| *at as f64 / 1e3)
+    }
+
+    /// Hands out what is due.
+    pub fn due(&mut self, at: f64, mut with: impl FnMut(u32, bool)) {
+        while self.next() <= at {
+            let Some(Reverse((_, page, new))) = self.0.pop() else {
+                return;
+            };
+            with(page, new);
+        }
+    }
+}
+
+/// Counts events by the second.
+#[derive(Debug, Default)]
+pub(super) struct Rate(VecDeque<(u64, u32)>);
+
+/// Seconds looked back.
+const WINDOW: u64 = 5;
+
+impl Rate {
+    pub fn count(&mut self, at: f64) {
+        let second = at as u64;
+        match self.0.back_mut() {
+            Some((last, count)) if *last == second => *count += 1,
+            _ => self.0.push_back((second, 1)),
+        }
+        while self
+            .0
+            .front()
+            .is_some_and(|&(first, _)| first + WINDOW < second)
+        {
+            self.0.pop_front();
+        }
+    }
+
+    /// Events per second, over the seconds that are over.
+    pub fn per_second(&self, at: f64) -> f64 {
+        let now = at as u64;
+        let recent = self
+            .0
+            .iter()
+            .filter(|&&(second, _)| second < now && second + WINDOW >= now);
+        recent.map(|&(_, count)| f64::from(count)).sum::<f64>() / WINDOW as f64
+    }
+}

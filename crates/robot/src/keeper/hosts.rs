@@ -1,0 +1,199 @@
+//! What the keeper knows of hosts, and keeps across restarts.
+
+use super::Keeper;
+use crate::message::{Found, Write};
+use crate::visit::{millis, now};
+use freshness::ServerId;
+use freshness::policy::Change;
+use frontier::key::parse_link;
+use frontier::politeness::{Answer, Courtesy};
+use frontier::robots::Standing;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+use std::sync::Arc;
+use url::Url;
+
+/// A delay that differs by more than this share is told to the policy.
+const TOLD_WITHIN: f64 = 0.25;
+/// An interval of zero would promise endless visits.
+const LEAST_INTERVAL: f64 = 1e-4;
+
+#[derive(Debug)]
+pub(super) struct Host {
+    /// Scheme, name and port.
+    pub origin: String,
+    /// What DNS is asked for.
+    pub name: String,
+    pub standing: Option<Arc<Standing>>,
+    /// Its validators were found to say "unchanged" of what had changed.
+    pub lies: bool,
+    /// The delay the policy knows.
+    told: f64,
+}
+
+impl Host {
+    pub fn robots_url(&self) -> Url {
+        let url = Url::parse(&self.origin).and_then(|origin| origin.join("/robots.txt"));
+        url.unwrap_or_else(|_| Url::parse("http://invalid/robots.txt").expect("a URL"))
+    }
+}
+
+/// What is stored of a host.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Kept {
+    courtesy: Courtesy,
+    standing: Option<Standing>,
+    #[serde(default)]
+    lies: bool,
+}
+
+impl Keeper {
+    /// Adds the next host, with what was stored of it before.
+    pub fn add_host(&mut self, origin: &str, blob: &[u8]) {
+        let at = now();
+        let kept: Kept = serde_json::from_slice(blob).unwrap_or_default();
+        let mut courtesy = kept.courtesy;
+        if !blob.is_empty() {
+            courtesy.restarted(self.config.politeness.interval, 1, at);
+        }
+        let url = Url::parse(origin).ok();
+        let name = url.as_ref().and_then(Url::host_str).unwrap_or("invalid");
+        let robots_until = match &kept.standing {
+            _ if !self.config.politeness.robots => f64::INFINITY,
+            Some(standing) => standing.expires,
+            None => 0.0,
+        };
+        let number = self.lines.add_host(courtesy, robots_until);
+        let told = self.lines.interval(number).max(LEAST_INTERVAL);
+        self.hosts.push(Host {
+            origin: origin.to_owned(),
+            name: name
+                .trim_start_matches('[')
+                .trim_end_matches(']')
+                .to_owned(),
+            standing: kept.standing.map(Arc::new),
+            lies: kept.lies,
+            told,
+        });
+        self.status.hosts += 1;
+        let server = ServerId(number);
+        self.policy.change(
+            at,
+            Change::Delay {
+                server,
+                delay: told,
+            },
+        );
+    }
+
+    /// http and https of one name, or two of its ports, must not be taken for two servers because
+    /// DNS named its addresses in another order.
+    pub(super) fn same_address_for_same_name(
+        &mut self,
+        host: u32,
+        at: f64,
+        found: Option<(IpAddr, f64)>,
+    ) -> Option<(IpAddr, f64)> {
+        let (address, seconds) = found?;
+        let name = &self.hosts[host as usize].name;
+        match self.addresses.get(name) {
+            Some(&(known, until)) if until > at => Some((known, until - at)),
+            _ => {
+                self.addresses.insert(name.clone(), (address, at + seconds));
+                Some((address, seconds))
+            }
+        }
+    }
+
+    pub(super) fn robots_known(&mut self, of: u32, standing: Arc<Standing>) {
+        let rules = standing.rules();
+        let agent = &self.config.identity.agent;
+        let delay = rules
+            .and_then(|rules| rules.crawl_delay(agent))
+            .unwrap_or(0.0);
+        // whoever asks for days does not want to be crawled slowly, but not at all
+        let delay = delay.clamp(0.0, 86_400.0);
+        self.lines.set_robots(of, standing.expires, delay);
+        let origin = Url::parse(&self.hosts[of as usize].origin).ok();
+        let sitemaps: Vec<Found> = rules
+            .map(|rules| rules.sitemaps())
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|sitemap| {
+                let url = parse_link(origin.as_ref()?, sitemap).ok()?;
+                self.rules.scope.judge(&url, 0).is_in().then(|| Found {
+                    key: self.rules.canonical.key(&url),
+                    url,
+                    depth: 0,
+                    from: None,
+                    changed: None,
+                    at: millis(now()),
+                })
+            })
+            .collect();
+        if !sitemaps.is_empty() {
+            self.unstored += 1;
+            self.outbox.push_back(Write::Links(sitemaps));
+        }
+        self.hosts[of as usize].standing = Some(standing);
+        self.save_host(of);
+        self.tell_delay(of);
+    }
+
+    pub(super) fn host_answered(&mut self, host: u32, answer: Answer) {
+        if !matches!(answer, Answer::Fine { .. }) {
+            // what it asked for must outlive us
+            self.save_host(host);
+        }
+        self.tell_delay(host);
+    }
+
+    pub(super) fn validators_judged(&mut self, host: u32, liar: bool) {
+        if liar && !self.hosts[host as usize].lies {
+            tracing::info!(
+                host = self.hosts[host as usize].origin,
+                "its validators lie"
+            );
+            self.hosts[host as usize].lies = true;
+            self.save_host(host);
+        }
+    }
+
+    fn tell_delay(&mut self, host: u32) {
+        // requests take their time besides the interval
+        let response = self.lines.courtesy(host).response;
+        let delay = (self.lines.interval(host) + response).max(LEAST_INTERVAL);
+        let known = &mut self.hosts[host as usize];
+        if (delay / known.told - 1.0).abs() > TOLD_WITHIN {
+            known.told = delay;
+            let server = ServerId(host);
+            self.policy.change(now(), Change::Delay { server, delay });
+        }
+    }
+
+    /// Requests per second that the hosts with copies allow.
+    pub(super) fn allowed_by_politeness(&self) -> f64 {
+        self.hosts.iter().map(|host| 1.0 / host.told).sum()
+    }
+
+    fn save_host(&mut self, host: u32) {
+        let known = &self.hosts[host as usize];
+        let kept = Kept {
+            courtesy: *self.lines.courtesy(host),
+            standing: known.standing.as_deref().cloned(),
+            lies: known.lies,
+        };
+        let blob = serde_json::to_vec(&kept).expect("plain values");
+        self.outbox.push_back(Write::Host { host, blob });
+    }
+
+    /// At the end: when each host may be asked again.
+    pub(super) fn save_hosts(&mut self) {
+        let at = now();
+        for host in 0..self.lines.hosts() {
+            if self.lines.courtesy(host).not_before > at {
+                self.save_host(host);
+            }
+        }
+    }
+}

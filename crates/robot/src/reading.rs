@@ -1,0 +1,158 @@
+//! What a body says: links, fingerprint, directives. Pure.
+
+use crate::message::Found;
+use fetch::Exchange;
+use frontier::directives::Directives;
+use frontier::key::{Canonical, parse_link};
+use frontier::scope::Scope;
+use parse::{Kind, TextPrint};
+use storage::{PageId, Time};
+use url::Url;
+
+/// What is done with links.
+pub(crate) struct Rules {
+    pub scope: Scope,
+    pub canonical: Canonical,
+    pub agent: String,
+    pub follow_nofollow: bool,
+    pub max_decoded: u64,
+}
+
+/// What a body says.
+#[derive(Default)]
+pub(crate) struct Reading {
+    pub links: Vec<Found>,
+    pub print: TextPrint,
+    pub directives: Directives,
+    /// The body could not be read to its end.
+    pub broken: bool,
+}
+
+/// Where a page stands.
+#[derive(Clone, Copy)]
+pub(crate) struct Standpoint<'a> {
+    pub page: PageId,
+    pub url: &'a Url,
+    pub depth: u16,
+    pub at: Time,
+}
+
+impl Rules {
+    /// A link from that page, unless it is none or out of scope.
+    pub fn found(&self, from: Standpoint, base: &Url, href: &str, depth: u16) -> Option<Found> {
+        let url = parse_link(base, href).ok()?;
+        self.scope.judge(&url, depth).is_in().then(|| Found {
+            key: self.canonical.key(&url),
+            url,
+            depth,
+            from: Some(from.page),
+            changed: None,
+            at: from.at,
+        })
+    }
+
+    /// Reads the body of an answer.
+    pub fn read(&self, from: Standpoint, exchange: &Exchange) -> Reading {
+        let tags: Vec<_> = exchange.headers.all("x-robots-tag").collect();
+        let tags = tags.iter().filter_map(|tag| std::str::from_utf8(tag).ok());
+        let mut reading = Reading {
+            directives: Directives::from_headers(&self.agent, tags),
+            ..Reading::default()
+        };
+        let Ok(mut decoded) = exchange.decoded(self.max_decoded) else {
+            reading.print = print_of(&exchange.body);
+            return reading;
+        };
+        if decoded.bytes.starts_with(&[0x1f, 0x8b]) && is_sitemap_name(from.url) {
+            let gzip = std::iter::once(&b"gzip"[..]);
+            if let Ok(inner) = fetch::decode::decode(&decoded.bytes, gzip, self.max_decoded) {
+                decoded = inner;
+            }
+        }
+        reading.broken = decoded.flaw == Some(fetch::Flaw::Broken);
+        let body = &decoded.bytes[..];
+        let content_type = exchange.content_type();
+        let content_type = content_type.as_deref();
+        match parse::kind_of(body, content_type) {
+            Kind::Html => self.read_html(from, body, content_type, &mut reading),
+            Kind::Sitemap => {
+                reading.print = print_of(body);
+                let sitemap = parse::read_sitemap(body, content_type);
+                let index = sitemap.kind == parse::SitemapKind::Index;
+                for entry in sitemap.entries {
+                    // a page named by a sitemap is as near as the sitemap itself
+                    let depth = from.depth + u16::from(index);
+                    let found = self.found(from, from.url, &entry.location, depth);
+                    reading.links.extend(found.map(|found| Found {
+                        changed: entry.last_modified,
+                        ..found
+                    }));
+                }
+            }
+            Kind::Feed => {
+                reading.print = print_of(body);
+                for entry in parse::read_feed(body, content_type).entries {
+                    let link = entry.link.as_deref();
+                    let found =
+                        link.and_then(|link| self.found(from, from.url, link, from.depth + 1));
+                    reading.links.extend(found.map(|found| Found {
+                        changed: entry.updated,
+                        ..found
+                    }));
+                }
+            }
+            Kind::Text => reading.print = parse::read_text(body, content_type),
+            Kind::Binary => reading.print = print_of(body),
+        }
+        reading
+    }
+
+    fn read_html(
+        &self,
+        from: Standpoint,
+        body: &[u8],
+        content_type: Option<&str>,
+        reading: &mut Reading,
+    ) {
+        let content = parse::read_page(body, content_type, from.url);
+        reading.print = content.text;
+        for (agent, said) in &content.meta_robots {
+            let said = Directives::from_meta(&self.agent, agent, said);
+            reading.directives = reading.directives.and(said);
+        }
+        if !reading.directives.follow && !self.follow_nofollow {
+            return;
+        }
+        reading.links.reserve(content.links.len());
+        for link in &content.links {
+            if link.nofollow && !self.follow_nofollow {
+                continue;
+            }
+            // the canonical address is the page itself
+            let depth = from.depth + u16::from(link.kind != parse::LinkKind::Canonical);
+            let found = if link.href.is_ascii() {
+                self.found(from, &content.base, &link.href, depth)
+            } else {
+                let url = content.resolve(&link.href);
+                url.and_then(|url| self.found(from, &content.base, url.as_str(), depth))
+            };
+            reading.links.extend(found);
+        }
+    }
+}
+
+/// Of a body without text: all of it counts.
+fn print_of(body: &[u8]) -> TextPrint {
+    let digest = storage::digest(body);
+    let half =
+        |from: usize| u64::from_le_bytes(digest[from..from + 8].try_into().expect("8 bytes"));
+    TextPrint {
+        exact: half(0) | 1,
+        similar: half(8),
+    }
+}
+
+fn is_sitemap_name(url: &Url) -> bool {
+    let path = std::path::Path::new(url.path());
+    path.extension().is_some_and(|extension| extension == "gz")
+}
