@@ -12,14 +12,13 @@ use storage::{
 
 const HOSTS: u64 = 1000;
 const BATCH: u64 = 4000;
+/// How often something quick is repeated.
+const TIMES: u32 = 5000;
 const NOW: i64 = 1_790_000_000_000;
 
 fn main() {
-    let arguments = std::env::args().skip(1);
-    let urls = arguments
-        .filter_map(|a| a.parse().ok())
-        .next()
-        .unwrap_or(10_000_000);
+    let mut arguments = std::env::args().skip(1);
+    let urls = arguments.find_map(|a| a.parse().ok()).unwrap_or(10_000_000);
     admit(urls);
     commit();
     pack();
@@ -46,8 +45,7 @@ fn url(n: u64, out: &mut String) -> u64 {
 /// Of five candidates one was there before: which one, nobody knows beforehand.
 fn number(n: u64) -> u64 {
     if n % 5 == 4 && n > 10 {
-        let earlier = n.wrapping_mul(0xd134_2543_de82_ef95) % (n - n / 5 - 1);
-        earlier
+        n.wrapping_mul(0xd134_2543_de82_ef95) % (n - n / 5 - 1)
     } else {
         n - n / 5
     }
@@ -61,7 +59,6 @@ fn admit(count: u64) {
         .collect();
     let mut texts = vec![String::new(); BATCH as usize];
     let (mut new, mut known, mut bytes) = (0u32, 0u64, 0);
-    // number of the URL → what the store must say; four bytes each, not part of the store
     let mut spent = Duration::ZERO;
     let processor = processor_time();
     let whole = Instant::now();
@@ -117,7 +114,7 @@ fn admit(count: u64) {
         "  {:.0} a second in the store, committed every {BATCH} and synced; with making them {:.0}; {:.2} µs CPU each",
         count as f64 / spent.as_secs_f64(),
         count as f64 / whole.elapsed().as_secs_f64(),
-        used.as_secs_f64() * 1e6 / count as f64
+        used * 1e6 / count as f64
     );
     println!(
         "  {:.1} bytes of memory for each page; {}",
@@ -126,11 +123,13 @@ fn admit(count: u64) {
     );
     drop(store);
     let clock = Instant::now();
+    let processor = processor_time();
     let store = Store::open(directory.path(), StoreOptions::default()).unwrap();
     assert_eq!(store.page_count(), new);
     println!(
-        "  opened again in {:.2} s; {}",
+        "  opened again in {:.2} s ({:.2} s CPU); {}",
         clock.elapsed().as_secs_f64(),
+        (processor_time() - processor),
         peak()
     );
     let mut text = String::new();
@@ -195,7 +194,7 @@ fn commit() {
     }
     println!(
         "committed {pages} pages with {links} new links each, {batch_size} at a time, synced: {:.1} µs CPU, {:.1} µs each; {}",
-        (processor_time() - processor).as_secs_f64() * 1e6 / f64::from(pages),
+        (processor_time() - processor) * 1e6 / f64::from(pages),
         clock.elapsed().as_secs_f64() * 1e6 / f64::from(pages),
         peak()
     );
@@ -228,30 +227,28 @@ fn pack() {
         truncated: None,
         request: b"GET /section/article.html HTTP/1.1\r\nHost: www.site.example.org\r\n\r\n",
     };
+    let each = |processor: f64| (processor_time() - processor) * 1e6 / f64::from(TIMES);
     for level in [0, 1, 6] {
         let mut packer = Packer::new(level, 1);
-        let clock = Instant::now();
+        let processor = processor_time();
         let mut length = 0;
-        for _ in 0..2000 {
+        for _ in 0..TIMES {
             length = packer.response(&exchange).length() + packer.request(&exchange, None).length();
         }
         println!(
-            "packed 20 KB at level {level}: {:.0} µs, {length} bytes (response and request)",
-            clock.elapsed().as_secs_f64() * 1e6 / 2000.0
+            "packed 20 KB at level {level}: {:.0} µs CPU, {length} bytes (response and request)",
+            each(processor)
         );
     }
-    let clock = Instant::now();
-    for _ in 0..2000 {
+    let processor = processor_time();
+    for _ in 0..TIMES {
         std::hint::black_box(digest(std::hint::black_box(&body)));
     }
-    println!(
-        "digest of 20 KB: {:.0} µs",
-        clock.elapsed().as_secs_f64() * 1e6 / 2000.0
-    );
+    println!("digest of 20 KB: {:.0} µs CPU", each(processor));
 }
 
-/// Processor time of this process, all threads, user and system.
-fn processor_time() -> Duration {
+/// Seconds of processor time of this process, all threads, user and system.
+fn processor_time() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or_default();
     let ticks: u64 = after_name
@@ -261,7 +258,7 @@ fn processor_time() -> Duration {
         .filter_map(|t| t.parse::<u64>().ok())
         .sum();
     // the kernel reports hundredths of a second
-    Duration::from_millis(ticks * 10)
+    ticks as f64 / 100.0
 }
 
 /// The most memory this process ever held.

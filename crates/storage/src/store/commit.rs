@@ -9,6 +9,9 @@ use super::tables::Table;
 use super::{Batch, HostId, Store, admission, at_most, host, observation, page};
 use crate::error::{Context, Error, Result, sync_directory};
 
+/// How many times its length the journal may grow while a checkpoint is under way.
+const PATIENCE: u64 = 4;
+
 impl Store {
     /// Writes everything admitted and named since the last commit, and `batch`: all or nothing.
     /// When it returns, it is durable as the options say.
@@ -22,8 +25,9 @@ impl Store {
         let mut frame = Frame::new();
         if !self.new_slots.is_empty() {
             let offset = u64::from(self.pages) * admission::SLOT as u64;
-            frame.put(Table::Admissions, offset, &self.new_slots);
+            // who reads meanwhile finds what a slot refers to
             frame.put(Table::Urls, self.urls_end, &self.new_urls);
+            frame.put(Table::Admissions, offset, &self.new_slots);
         }
         for (id, row) in &batch.pages {
             self.expect_page(*id)?;
@@ -138,7 +142,9 @@ impl Store {
             .checkpoint
             .as_ref()
             .is_some_and(|thread| !thread.is_finished());
-        if self.journal.length() < self.options.journal_bytes || busy {
+        // a disk that cannot keep up is waited for in the end
+        let patience = if busy { PATIENCE } else { 1 };
+        if self.journal.length() < self.options.journal_bytes.saturating_mul(patience) {
             return Ok(());
         }
         self.finish_checkpoint()?;

@@ -51,7 +51,7 @@ fn visit(number: u32) -> Observation {
         page: PageId(number),
         at: 1_700_000_100_000 + i64::from(number),
         outcome: Outcome::Failed(number as u8),
-        modified: (number % 2 == 0).then_some(1_600_000_000_000),
+        modified: number.is_multiple_of(2).then_some(1_600_000_000_000),
         status: 503,
         millis: 12,
         bytes: 34_567,
@@ -277,7 +277,7 @@ fn unreadable_directories_are_named() {
     // the superuser may read everything
     let closed = directory.path().join("closed");
     std::fs::create_dir(&closed).unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o000);
     std::fs::set_permissions(&closed, mode).unwrap();
     if std::fs::read_dir(&closed).is_err() {
         let message = Store::open(&closed, StoreOptions::default())
