@@ -1,3 +1,4 @@
+//! What survives a crash: the page table, the seen set, the WARC archive.
 #![doc = include_str!("../README.md")]
 
 pub mod archive;

@@ -1,6 +1,7 @@
 //! Pages, hosts and observations: one directory, one writer, committed in batches.
 
 mod admission;
+mod commit;
 mod directory;
 mod host;
 mod journal;
@@ -13,7 +14,6 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
@@ -26,10 +26,12 @@ pub use reader::{PageEntry, Reader};
 
 pub(crate) use directory::lock as lock_directory;
 pub(crate) use observation::read_some;
+#[cfg(test)]
+pub(crate) use tests::fast_directory;
 
-use crate::error::{Context, Error, Result, sync_directory};
+use crate::error::{Error, Result};
 use host::Extent;
-use journal::{Frame, Journal};
+use journal::Journal;
 use seen::Seen;
 use tables::Table;
 
@@ -259,158 +261,6 @@ impl Store {
     pub fn page(&self, id: PageId) -> Result<Option<PageRow>> {
         self.expect_page(id)?;
         self.reader.page(id)
-    }
-
-    /// Writes everything admitted and named since the last commit, and `batch`: all or nothing.
-    /// When it returns, it is durable as the options say.
-    ///
-    /// After most errors (a full disk) nothing was written, all is still in memory, and the commit
-    /// may be tried again. After [`Error::Broken`] the store must be opened again.
-    pub fn commit(&mut self, batch: &Batch) -> Result<()> {
-        if let Some(cause) = &self.broken {
-            return Err(Error::Broken(cause.clone()));
-        }
-        let mut frame = Frame::new();
-        if !self.new_slots.is_empty() {
-            let offset = u64::from(self.pages) * admission::SLOT as u64;
-            frame.put(Table::Admissions, offset, &self.new_slots);
-            frame.put(Table::Urls, self.urls_end, &self.new_urls);
-        }
-        for (id, row) in &batch.pages {
-            self.expect_page(*id)?;
-            if let Some(target) = row.redirect_to {
-                self.expect_page(target)?;
-            }
-            frame.put(
-                Table::Pages,
-                u64::from(id.0) * page::SLOT as u64,
-                &page::encode(row),
-            );
-        }
-        let (extents, hosts_end) = self.write_hosts(&batch.hosts, &mut frame)?;
-        if !batch.observations.is_empty() {
-            let mut bytes = Vec::with_capacity(batch.observations.len() * observation::RECORD);
-            for observation in &batch.observations {
-                self.expect_page(observation.page)?;
-                observation::encode(observation, &mut bytes);
-            }
-            let offset = self.observations * observation::RECORD as u64;
-            frame.put(Table::Observations, offset, &bytes);
-        }
-        if frame.is_empty() {
-            return Ok(());
-        }
-        self.journal.append(&mut frame).inspect_err(|error| {
-            if let Error::Broken(cause) = error {
-                self.broken = Some(cause.clone());
-            }
-        })?;
-        // from here on it is committed
-        self.pages = self.page_count();
-        self.urls_end += self.new_urls.len() as u64;
-        self.new_slots.clear();
-        self.new_urls.clear();
-        self.extents
-            .resize(self.extents.len() + self.new_hosts.len(), None);
-        self.new_hosts.clear();
-        for (id, extent) in extents {
-            self.extents[id.0 as usize] = Some(extent);
-        }
-        self.hosts_end = hosts_end;
-        let segment = self.observations / observation::SEGMENT;
-        self.observations += batch.observations.len() as u64;
-        self.apply(&frame)?;
-        if self.observations / observation::SEGMENT > segment {
-            let kept = self
-                .options
-                .observations_kept
-                .div_ceil(observation::SEGMENT)
-                + 1;
-            if let Err(error) = self.reader.tables.drop_segments(kept) {
-                tracing::warn!(%error, "old observations are still there");
-            }
-        }
-        if let Err(error) = self.checkpoint() {
-            tracing::warn!(%error, "no checkpoint; the journal grows");
-        }
-        Ok(())
-    }
-
-    /// Puts the hosts of a commit into `frame`; returns where they will be and the new end.
-    fn write_hosts(
-        &self,
-        rows: &[(HostId, Vec<u8>)],
-        frame: &mut Frame,
-    ) -> Result<(Vec<(HostId, Extent)>, u64)> {
-        let first_new = self.extents.len() as u32;
-        let mut blobs: BTreeMap<HostId, &[u8]> = (first_new..self.host_count())
-            .map(|id| (HostId(id), &[][..]))
-            .collect();
-        for (id, blob) in rows {
-            self.expect_host(*id)?;
-            at_most("what is kept of a host", blob.len(), host::BLOB_LIMIT)?;
-            blobs.insert(*id, blob);
-        }
-        let mut end = self.hosts_end;
-        let mut extents = Vec::with_capacity(blobs.len());
-        for (id, blob) in blobs {
-            let name = self.host_row(id)?.name;
-            let class = host::class_for(&name, blob);
-            let held = self.extents.get(id.0 as usize).copied().flatten();
-            let extent = held.filter(|held| held.class >= class).unwrap_or_else(|| {
-                let extent = Extent { offset: end, class };
-                end += extent.capacity();
-                extent
-            });
-            frame.put(
-                Table::Hosts,
-                extent.offset,
-                &host::encode(id, &name, blob, extent.class),
-            );
-            extents.push((id, extent));
-        }
-        Ok((extents, end))
-    }
-
-    /// Does what the journal has. If that fails the journal still has it, and opening repeats it.
-    fn apply(&mut self, frame: &Frame) -> Result<()> {
-        for (table, offset, bytes) in frame.writes() {
-            if let Err(error) = self.reader.tables.write(table, offset, bytes) {
-                self.broken = Some(error.to_string());
-                return Err(Error::Broken(error.to_string()));
-            }
-        }
-        Ok(())
-    }
-
-    /// Once the journal is long: a new one, while the tables are made durable in the background.
-    fn checkpoint(&mut self) -> Result<()> {
-        let busy = self
-            .checkpoint
-            .as_ref()
-            .is_some_and(|thread| !thread.is_finished());
-        if self.journal.length() < self.options.journal_bytes || busy {
-            return Ok(());
-        }
-        self.finish_checkpoint()?;
-        let retired = self.journal.rotate()?;
-        let written = self.reader.tables.written();
-        self.checkpoint = Some(std::thread::spawn(move || {
-            written.sync()?;
-            std::fs::remove_file(&retired).context("remove", &retired)?;
-            sync_directory(retired.parent().unwrap_or(Path::new(".")))
-        }));
-        Ok(())
-    }
-
-    fn finish_checkpoint(&mut self) -> Result<()> {
-        let Some(thread) = self.checkpoint.take() else {
-            return Ok(());
-        };
-        let done = thread
-            .join()
-            .unwrap_or_else(|_| Err(Error::Broken("a checkpoint panicked".into())));
-        done.inspect_err(|error| self.broken = Some(error.to_string()))
     }
 
     fn expect_page(&self, id: PageId) -> Result<()> {

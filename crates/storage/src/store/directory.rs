@@ -71,8 +71,8 @@ pub(crate) fn identify(directory: &Path) -> Result<Key> {
     let path = directory.join(IDENTITY);
     let key = Key::random();
     let line = identity_line(key);
-    // twice: one damaged byte must not cost the key
-    crate::replace_file(&path, format!("{line}\n{line}\n").as_bytes())?;
+    // one damaged byte must not cost the key, even if it is the end of a line
+    crate::replace_file(&path, format!("{line}\n").repeat(3).as_bytes())?;
     sync_directory(directory)?;
     Ok(key)
 }

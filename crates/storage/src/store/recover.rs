@@ -19,7 +19,7 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
     let reader = Reader::with(directory, tables, key);
     let pages = reader.page_count()?;
 
-    let mut seen = Seen::new();
+    let mut seen = Seen::with_room(pages as usize);
     let mut urls_end = reader.tables.length(Table::Urls)?;
     let mut host_count = 0;
     let mut unreadable = 0u32;

@@ -6,16 +6,16 @@ const SHARDS: usize = 256;
 const FULL_TENTHS: usize = 8;
 /// … to this many tenths of its size: 20 to 26 bytes for each entry.
 const GROWTH_TENTHS: usize = 13;
+/// Enough that there is always an empty slot, where a search ends.
 const LEAST_SLOTS: usize = 16;
 
 /// Maps 128-bit fingerprints to numbers. A slot holds 96 bits of the fingerprint above the number
 /// plus one; with the 8 bits that choose the shard, two of a billion keys are taken for each other
-/// with a probability of 10⁻¹⁴, and nobody without the key can make it happen.
+/// with a probability below 10⁻¹³, and nobody without the key can make it happen.
 pub(crate) struct Seen {
     shards: Vec<Shard>,
 }
 
-#[derive(Clone, Default)]
 struct Shard {
     slots: Vec<u128>,
     taken: usize,
@@ -23,8 +23,20 @@ struct Shard {
 
 impl Seen {
     pub(crate) fn new() -> Self {
+        Self::with_room(0)
+    }
+
+    /// A table that takes `entries` without growing.
+    pub(crate) fn with_room(entries: usize) -> Self {
+        // no shard gets a twentieth more than its share, unless there are few
+        let share = entries.div_ceil(SHARDS) * 21 / 20;
+        let slots = if share == 0 {
+            0
+        } else {
+            (share * 10 / FULL_TENTHS).max(LEAST_SLOTS)
+        };
         Self {
-            shards: vec![Shard::default(); SHARDS],
+            shards: (0..SHARDS).map(|_| Shard::new(slots)).collect(),
         }
     }
 
@@ -62,6 +74,13 @@ impl Seen {
 }
 
 impl Shard {
+    fn new(slots: usize) -> Self {
+        Self {
+            slots: vec![0; slots],
+            taken: 0,
+        }
+    }
+
     /// Where `tag` is, or the empty slot where it would be.
     fn place(&self, tag: u128) -> usize {
         // the upper 32 bits of the tag, scaled to the number of slots
@@ -108,8 +127,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_a_map(keys in prop::collection::vec((0u8..4, 0u128..300, any::<bool>()), 0..2000)) {
-            let mut seen = Seen::new();
+        fn agrees_with_a_map(room in 0usize..3000, keys in prop::collection::vec((0u8..4, 0u128..300, any::<bool>()), 0..2000)) {
+            let mut seen = Seen::with_room(room);
             let mut map = HashMap::new();
             for (id, (shard, key, far)) in keys.into_iter().enumerate() {
                 // clustered and spread homes alike
