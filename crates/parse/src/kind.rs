@@ -40,7 +40,12 @@ pub fn kind_of(body: &[u8], content_type: Option<&str>) -> Kind {
         "xml" => xml_kind(head),
         "json" | "javascript" | "ecmascript" => Kind::Text,
         "" | "octet-stream" | "plain" | "unknown" => sniff(head, is("text/plain")),
-        _ if essence.len() > 5 && essence[..5].eq_ignore_ascii_case("text/") => Kind::Text,
+        _ if essence
+            .get(..5)
+            .is_some_and(|start| start.eq_ignore_ascii_case("text/")) =>
+        {
+            Kind::Text
+        }
         _ => Kind::Binary,
     }
 }
@@ -136,5 +141,6 @@ mod tests {
         check(Some("application/octet-stream"), b"a\0b", Kind::Binary);
         check(Some("text/plain"), b"<html>", Kind::Text);
         check(None, b"hello", Kind::Text);
+        check(Some("网络/x"), b"", Kind::Binary);
     }
 }

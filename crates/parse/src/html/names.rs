@@ -22,6 +22,29 @@ pub(super) const fn pack(name: &[u8]) -> Name {
     packed
 }
 
+/// As [`pack`] of the `length` bytes at `at`, all at once where the page goes on long enough.
+#[inline]
+pub(super) fn pack_at(page: &[u8], at: usize, length: usize) -> Name {
+    match page[at..].first_chunk::<16>() {
+        Some(chunk) if length <= 15 => {
+            let name = u128::from_le_bytes(*chunk) & ((1 << (8 * length)) - 1);
+            lower(name) | (length as u128) << 120
+        }
+        _ => pack(&page[at..at + length]),
+    }
+}
+
+/// Sixteen bytes with ASCII capitals made small.
+#[inline]
+const fn lower(bytes: u128) -> u128 {
+    const EACH: u128 = u128::MAX / 0xFF;
+    let low_bits = bytes & (0x7F * EACH);
+    let from_a = low_bits + (0x80 - b'A' as u128) * EACH;
+    let past_z = low_bits + (0x7F - b'Z' as u128) * EACH;
+    let capital = (from_a ^ past_z) & !bytes & (0x80 * EACH);
+    bytes | capital >> 2
+}
+
 macro_rules! names {
     ($($constant:ident = $text:literal),* $(,)?) => {
         $(pub(super) const $constant: Name = pack($text.as_bytes());)*
@@ -50,9 +73,116 @@ names! {
     U = "u", UL = "ul", VAR = "var", XMP = "xmp",
 }
 
+/// What the reader does about an element, as bits.
+pub(super) type Traits = u8;
+
+/// Begins a new block of text. Table cells do not: a row is read as a whole.
+pub(super) const BLOCK: Traits = 1;
+/// A heading.
+pub(super) const HEADING: Traits = 2;
+/// Text inside stands around what the page says, or may: a `div` that is an advertisement.
+pub(super) const REGION: Traits = 4;
+/// Bears a link or metadata.
+pub(super) const LINKS: Traits = 8;
+/// Its content is no markup.
+pub(super) const RAW: Traits = 16;
+/// Some attribute of it is read.
+pub(super) const ATTRIBUTES: Traits = 32;
+
+const KNOWN: &[(Traits, &[Name])] = &[
+    (BLOCK | HEADING, &[H1, H2, H3, H4, H5, H6]),
+    (BLOCK | REGION, &[FOOTER, NAV, ASIDE]),
+    (BLOCK | REGION | ATTRIBUTES, &[DIV, UL, SECTION]),
+    (REGION, &[NOSCRIPT, SELECT, BUTTON]),
+    (REGION | ATTRIBUTES, &[INS]),
+    (REGION | LINKS, &[TEMPLATE]),
+    (LINKS | ATTRIBUTES, &[A, AREA, LINK, FRAME, BASE, META]),
+    (LINKS | RAW | ATTRIBUTES, &[IFRAME]),
+    (
+        RAW,
+        &[
+            SCRIPT, STYLE, NOEMBED, NOFRAMES, TEXTAREA, XMP, PLAINTEXT, TITLE,
+        ],
+    ),
+    (ATTRIBUTES, &[FONT, ANNOTATION_XML]),
+    (
+        BLOCK,
+        &[
+            P, LI, OL, TR, TABLE, ARTICLE, MAIN, HEADER, DL, DT, DD, BLOCKQUOTE, PRE, FORM,
+            FIELDSET, LEGEND, FIGURE, FIGCAPTION, ADDRESS, CAPTION, HR, DETAILS, SUMMARY, OPTION,
+            CENTER, BODY,
+        ],
+    ),
+];
+
+const SLOTS: usize = 256;
+
+/// The traits by name: a hash table with open addressing, made by the compiler.
+static TRAITS: [(Name, Traits); SLOTS] = {
+    let mut table = [(0, 0); SLOTS];
+    let mut group = 0;
+    while group < KNOWN.len() {
+        let (traits, members) = KNOWN[group];
+        let mut i = 0;
+        while i < members.len() {
+            let mut slot = first_slot(members[i]);
+            while table[slot].0 != 0 {
+                slot = (slot + 1) % SLOTS;
+            }
+            table[slot] = (members[i], traits);
+            i += 1;
+        }
+        group += 1;
+    }
+    table
+};
+
+#[inline]
+const fn first_slot(name: Name) -> usize {
+    let folded = (name as u64) ^ ((name >> 64) as u64);
+    (folded.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize
+}
+
+/// The traits of an element; none for most.
+#[inline]
+pub(super) fn traits(name: Name) -> Traits {
+    let mut slot = first_slot(name);
+    loop {
+        let (known, traits) = TRAITS[slot];
+        if known == name {
+            return traits;
+        }
+        if known == 0 {
+            return 0;
+        }
+        slot = (slot + 1) % SLOTS;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_known_name_is_found_and_others_are_not() {
+        for (expected, members) in KNOWN {
+            for name in *members {
+                assert_eq!(traits(*name), *expected);
+            }
+        }
+        assert_eq!(traits(pack(b"unknown")), 0);
+        assert_eq!(traits(OTHER), 0);
+    }
+
+    #[test]
+    fn packing_in_place_is_packing() {
+        let page: Vec<u8> = (0..=255).chain(*b"AZaz[@`{AZ").collect();
+        for at in 0..page.len() {
+            for length in 0..=(page.len() - at).min(17) {
+                assert_eq!(pack_at(&page, at, length), pack(&page[at..at + length]));
+            }
+        }
+    }
 
     #[test]
     fn names_are_told_apart() {

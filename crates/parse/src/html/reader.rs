@@ -1,7 +1,7 @@
 //! Tokens read into links, metadata and text.
 
 use super::foreign::{Foreign, Space};
-use super::names::{self, Name};
+use super::names::{self, Name, Traits};
 use super::references::{self, decode, decode_into};
 use super::tokens::{Attribute, Attributes, Token, Tokens};
 use super::{Limits, Link, LinkKind, Refresh, refresh};
@@ -44,9 +44,12 @@ pub(super) fn read(page: &str, limits: Limits) -> Found {
             Token::Text(text) => reader.text(text),
             Token::Characters(text) => reader.characters(text),
             Token::Start { name, self_closing } => {
+                let traits = names::traits(name);
                 let space = foreign.start(name, &tokens.attributes, self_closing);
-                reader.start(name, space, &tokens.attributes);
-                if space == Space::Html {
+                if traits != 0 {
+                    reader.start(name, traits, space, &tokens.attributes);
+                }
+                if traits & names::RAW != 0 && space == Space::Html {
                     reader.raw_content(name, &mut tokens);
                 }
             }
@@ -110,12 +113,17 @@ impl Reader {
         self.text.end_block(place);
     }
 
-    fn start(&mut self, name: Name, space: Space, attributes: &Attributes) {
-        if is_block(name) {
+    fn start(&mut self, name: Name, traits: Traits, space: Space, attributes: &Attributes) {
+        if traits & names::BLOCK != 0 {
             self.end_block();
-            self.in_heading = is_heading(name);
+            self.in_heading = traits & names::HEADING != 0;
         }
-        self.start_region(name, attributes);
+        if traits & names::REGION != 0 {
+            self.start_region(name, attributes);
+        }
+        if traits & names::LINKS == 0 {
+            return;
+        }
         if name == names::A {
             self.in_link = attributes.get(Attribute::Href).is_some();
         }
@@ -195,9 +203,13 @@ impl Reader {
     }
 
     fn end(&mut self, name: Name, foreign: bool) {
-        if is_block(name) {
+        let traits = names::traits(name);
+        if traits & names::BLOCK != 0 {
             self.end_block();
             self.in_heading = false;
+        }
+        if traits & (names::LINKS | names::REGION) == 0 {
+            return;
         }
         match name {
             names::A => self.in_link = false,
@@ -377,51 +389,4 @@ fn is_advertisement(attributes: &Attributes) -> bool {
         .iter()
         .any(|name| word.eq_ignore_ascii_case(name))
     })
-}
-
-fn is_heading(name: Name) -> bool {
-    matches!(
-        name,
-        names::H1 | names::H2 | names::H3 | names::H4 | names::H5 | names::H6
-    )
-}
-
-/// Elements that begin a new block of text. Table cells do not: a row is read as a whole.
-fn is_block(name: Name) -> bool {
-    is_heading(name)
-        || matches!(
-            name,
-            names::P
-                | names::DIV
-                | names::LI
-                | names::UL
-                | names::OL
-                | names::TR
-                | names::TABLE
-                | names::SECTION
-                | names::ARTICLE
-                | names::MAIN
-                | names::HEADER
-                | names::FOOTER
-                | names::NAV
-                | names::ASIDE
-                | names::DL
-                | names::DT
-                | names::DD
-                | names::BLOCKQUOTE
-                | names::PRE
-                | names::FORM
-                | names::FIELDSET
-                | names::LEGEND
-                | names::FIGURE
-                | names::FIGCAPTION
-                | names::ADDRESS
-                | names::CAPTION
-                | names::HR
-                | names::DETAILS
-                | names::SUMMARY
-                | names::OPTION
-                | names::CENTER
-                | names::BODY
-        )
 }

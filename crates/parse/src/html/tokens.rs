@@ -1,6 +1,6 @@
 //! The tokenizer: text, tags and the few attributes that are asked for, without copying.
 
-use super::names::{self, Name, pack};
+use super::names::{self, Name, pack, pack_at};
 use super::raw;
 use memchr::memchr;
 
@@ -37,14 +37,14 @@ impl<'a> Attributes<'a> {
     }
 
     #[inline]
-    fn add(&mut self, name: &[u8], value: &'a str) {
+    fn add(&mut self, name: Name, value: &'a str) {
         let Some(attribute) = known(name) else { return };
         self.values[attribute as usize].get_or_insert(value);
     }
 }
 
 #[inline]
-fn known(name: &[u8]) -> Option<Attribute> {
+fn known(name: Name) -> Option<Attribute> {
     const HREF: Name = pack(b"href");
     const SRC: Name = pack(b"src");
     const REL: Name = pack(b"rel");
@@ -58,7 +58,7 @@ fn known(name: &[u8]) -> Option<Attribute> {
     const COLOR: Name = pack(b"color");
     const FACE: Name = pack(b"face");
     const SIZE: Name = pack(b"size");
-    Some(match pack(name) {
+    Some(match name {
         HREF => Attribute::Href,
         SRC => Attribute::Src,
         REL => Attribute::Rel,
@@ -72,27 +72,6 @@ fn known(name: &[u8]) -> Option<Attribute> {
         COLOR | FACE | SIZE => Attribute::FontStyle,
         _ => return None,
     })
-}
-
-/// Elements whose attributes nobody reads, and which make up most of a page.
-#[inline]
-fn without_attributes(name: Name) -> bool {
-    matches!(
-        name,
-        names::IMG
-            | names::SPAN
-            | names::TD
-            | names::TR
-            | names::LI
-            | names::P
-            | names::B
-            | names::I
-            | names::BR
-            | names::EM
-            | names::STRONG
-            | names::SCRIPT
-            | names::STYLE
-    )
 }
 
 /// What comes next in a page.
@@ -181,23 +160,24 @@ impl<'a> Tokens<'a> {
     }
 
     fn tag_name(&mut self) -> Name {
-        let rest = &self.page.as_bytes()[self.at..];
-        let length = rest
-            .iter()
-            .position(|b| ends_tag_name(*b))
-            .unwrap_or(rest.len());
-        self.at += length;
-        pack(&rest[..length])
+        let bytes = self.page.as_bytes();
+        let start = self.at;
+        while self.at < bytes.len() && !ends_tag_name(bytes[self.at]) {
+            self.at += 1;
+        }
+        pack_at(bytes, start, self.at - start)
     }
 
     fn start_tag(&mut self) -> Option<Token<'a>> {
         self.at += 1;
         let name = self.tag_name();
-        self.attributes = Attributes::default();
-        let self_closing = if without_attributes(name) {
+        let self_closing = if names::traits(name) & names::ATTRIBUTES == 0 {
             self.scan_attributes(|_, _, _| ())?
         } else {
-            self.scan_attributes(Attributes::add)?
+            self.attributes = Attributes::default();
+            self.scan_attributes(|attributes, name, value| {
+                attributes.add(pack_at(name.0, name.1, name.2), value);
+            })?
         };
         Some(Token::Start { name, self_closing })
     }
@@ -218,7 +198,7 @@ impl<'a> Tokens<'a> {
     #[inline]
     fn scan_attributes(
         &mut self,
-        mut add: impl FnMut(&mut Attributes<'a>, &[u8], &'a str),
+        mut add: impl FnMut(&mut Attributes<'a>, (&[u8], usize, usize), &'a str),
     ) -> Option<bool> {
         let page = self.page;
         let bytes = page.as_bytes();
@@ -247,7 +227,7 @@ impl<'a> Tokens<'a> {
             while !ends_attribute_name(*bytes.get(at)?) {
                 at += 1;
             }
-            let name = &bytes[start..at];
+            let name = (bytes, start, at - start);
             at = skip_space(bytes, at);
             if *bytes.get(at)? != b'=' {
                 add(&mut self.attributes, name, "");

@@ -38,6 +38,17 @@ enum Rank {
     Around,
 }
 
+/// What the rank of a block depends on.
+#[derive(Default)]
+struct Tally {
+    words: usize,
+    ideographs: usize,
+    linked: usize,
+    has_figure: bool,
+    has_numbers: bool,
+    ends_sentence: bool,
+}
+
 /// Collects the words of a page.
 #[derive(Default)]
 pub(crate) struct Builder {
@@ -45,8 +56,7 @@ pub(crate) struct Builder {
     /// The end of each finished block in `words`, and its rank.
     blocks: Vec<(usize, Rank)>,
     block_start: usize,
-    block_ends_sentence: bool,
-    block_has_numbers: bool,
+    block: Tally,
     prose_words: usize,
     /// Set when the ranks that count are decided; words are then no longer held.
     decided: Option<(Rank, Accumulator)>,
@@ -66,18 +76,25 @@ impl Builder {
 
     fn piece(&mut self, text: &str, in_link: bool) {
         let held = &mut self.words;
-        let mut numbers = false;
+        let before = held.len();
+        let (mut numbers, mut figure, mut ideographs) = (false, false, 0);
         let ends = words::split(text, |hash, sort| {
-            numbers |= matches!(sort, Sort::Number | Sort::Flicker) || hash == AGO;
-            held.push(Word {
-                hash,
-                sort,
-                in_link,
-            });
+            match sort {
+                Sort::Word => numbers |= hash == AGO,
+                Sort::Ideograph => ideographs += 1,
+                Sort::Number | Sort::Flicker => numbers = true,
+                Sort::Figure => figure = true,
+            }
+            held.push(Word { hash, sort });
         });
-        self.block_has_numbers |= numbers;
+        let words = held.len() - before;
+        self.block.words += words;
+        self.block.ideographs += ideographs;
+        self.block.linked += if in_link { words } else { 0 };
+        self.block.has_numbers |= numbers;
+        self.block.has_figure |= figure;
         if let Some(ends) = ends {
-            self.block_ends_sentence = ends;
+            self.block.ends_sentence = ends;
         }
         if self.words.len() >= HELD_WORDS {
             self.end_block(Place::Body);
@@ -94,18 +111,16 @@ impl Builder {
     }
 
     fn close_block(&mut self, place: Place) {
-        let block = &mut self.words[self.block_start..];
-        if self.block_has_numbers {
-            context::mark(block);
+        if self.block.has_numbers {
+            context::mark(&mut self.words[self.block_start..]);
         }
-        let rank = rank(block, place, self.block_ends_sentence);
+        let rank = self.block.rank(place);
         if rank == Rank::Prose {
-            self.prose_words += size(block) / 2;
+            self.prose_words += self.block.size();
         }
         self.blocks.push((self.words.len(), rank));
         self.block_start = self.words.len();
-        self.block_ends_sentence = false;
-        self.block_has_numbers = false;
+        self.block = Tally::default();
     }
 
     /// Chooses the ranks that count, unless that is done, and lets go of the words.
@@ -145,28 +160,25 @@ impl Builder {
     }
 }
 
-/// The size of a block in half words: an ideograph is half a word.
-fn size(block: &[Word]) -> usize {
-    block
-        .iter()
-        .map(|word| if word.sort == Sort::Ideograph { 1 } else { 2 })
-        .sum()
-}
+impl Tally {
+    /// The number of words, an ideograph being half a word.
+    fn size(&self) -> usize {
+        self.words - self.ideographs / 2
+    }
 
-fn rank(block: &[Word], place: Place, ends_sentence: bool) -> Rank {
-    match place {
-        Place::Whole => return Rank::Prose,
-        Place::Around => return Rank::Around,
-        Place::Body | Place::Heading => {}
+    fn rank(&self, place: Place) -> Rank {
+        match place {
+            Place::Whole => return Rank::Prose,
+            Place::Around => return Rank::Around,
+            Place::Body | Place::Heading => {}
+        }
+        if 2 * self.linked > self.words {
+            return Rank::Around;
+        }
+        let is_prose = place == Place::Heading
+            || self.size() >= PROSE_WORDS
+            || self.ends_sentence && self.size() >= SENTENCE_WORDS
+            || self.has_figure;
+        if is_prose { Rank::Prose } else { Rank::Short }
     }
-    let linked = block.iter().filter(|word| word.in_link).count();
-    if 2 * linked > block.len() {
-        return Rank::Around;
-    }
-    let words = size(block) / 2;
-    let is_prose = place == Place::Heading
-        || words >= PROSE_WORDS
-        || ends_sentence && words >= SENTENCE_WORDS
-        || block.iter().any(|word| word.sort == Sort::Figure);
-    if is_prose { Rank::Prose } else { Rank::Short }
 }

@@ -1,0 +1,306 @@
+//! Mutated documents for every parser: no panic, bounded output, bounded time, and for pages the
+//! same links as the oracle where both promise them.
+//!
+//! `EVERCRAWL_FUZZ_SECONDS` is the time for all targets together (10 by default);
+//! `EVERCRAWL_FUZZ_SEED` starts from another place.
+
+mod oracle;
+
+use parse::{Kind, LinkKind, kind_of, read_feed, read_page, read_sitemap, read_text};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::time::{Duration, Instant};
+use url::Url;
+
+/// Inputs stay below this, so that the oracle keeps up.
+const LARGEST: usize = 8 * 1024;
+/// Far above what any input of that size takes; a quadratic parser would pass it.
+const SLOWEST: Duration = Duration::from_secs(2);
+const TARGETS: u32 = 4;
+
+const PAGES: &[&str] = &[
+    "<!DOCTYPE html><html><head><meta charset=utf-8><title>A &amp; B</title><base href='/b/'>\
+     <link rel=canonical href='/c'><meta name=robots content=noindex><script>if (a<b) x('</a>');\
+     <!-- <script> --></script></head><body><nav><a href='/1?x=1&amp;y=2' rel=nofollow>one</a></nav>\
+     <p>It is 12:30 on 2026-11-16, and 1,024 views were counted.</p><iframe src=/f></iframe>\
+     <template><a href=/t></a></template><textarea><a href=/x></textarea><!-- <a href=/c> -->\
+     <noscript><a href=/n>n</a></noscript><table><tr><td><a href=/td>td</table></body></html>",
+    "<svg><title>x</title><style><a href=/s></style><![CDATA[<a href=/c>]]><foreignObject><p>\
+     <a href=/p></foreignObject></svg><math><mi><b>x</b></mi></math><a href=/end>",
+    "<meta http-equiv=refresh content='0;url=/r'><meta http-equiv=content-type \
+     content='text/html; charset=windows-1251'><a href=\u{43f}>\u{43f}\u{440}</a><frameset><frame src=/f>",
+];
+
+const SITEMAPS: &[&str] = &[
+    "<?xml version='1.0' encoding='UTF-8'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>\
+     <url><loc>http://e.org/?a=1&amp;b=2</loc><lastmod>2026-11-16T03:15:42+01:00</lastmod></url>\
+     <url><loc><![CDATA[http://e.org/b]]></loc></url></urlset>",
+    "<sitemapindex><sitemap><loc>http://e.org/1.gz</loc><lastmod>2026</lastmod></sitemap></sitemapindex>",
+    "<!DOCTYPE x [<!ENTITY a '&b;&b;'><!ENTITY b 'bb'>]><urlset><url><loc>&a;</loc></url></urlset>",
+    "http://e.org/1\nhttps://e.org/2\r\n",
+];
+
+const FEEDS: &[&str] = &[
+    "<rss version='2.0'><channel><link>http://e.org/</link><item><link>http://e.org/1</link>\
+     <guid isPermaLink='false'>1</guid><pubDate>Mon, 16 Nov 2026 03:15:42 GMT</pubDate></item></channel></rss>",
+    "<feed xmlns='http://www.w3.org/2005/Atom'><entry><link rel='alternate' href='/1'/><id>urn:1</id>\
+     <updated>2026-11-16T03:15:42Z</updated></entry></feed>",
+];
+
+const TEXTS: &[&str] = &[
+    "A plain text, of two sentences. It was read 1,204 times at 12:30:59 on Monday, May 5, 2026!",
+    "{\"name\":\"x\",\"views\":17,\"list\":[1,2.5,\"d41d8cd98f00b204e9800998ecf8427e\"],\"at\":1794798942}",
+    "\u{7f51}\u{7edc}\u{722c}\u{866b}\u{4fdd}\u{5b58}\u{3002} \u{43f}\u{440}\u{438}\u{432}\u{435}\u{442} \u{20ac}5 caf\u{e9} v1.2.3 3 hours ago",
+];
+
+/// Pieces that mean something to one of the parsers.
+const TOKENS: &[&str] = &[
+    "<",
+    ">",
+    "</",
+    "/>",
+    "<!--",
+    "-->",
+    "--!>",
+    "<![CDATA[",
+    "]]>",
+    "<?xml ",
+    "?>",
+    "<!DOCTYPE ",
+    "&",
+    "&amp;",
+    "&#x41;",
+    "&#99999999;",
+    "&copy",
+    ";",
+    "\"",
+    "'",
+    "=",
+    " ",
+    "\n",
+    "\r",
+    "\t",
+    "\0",
+    "\u{FEFF}",
+    "é",
+    "中",
+    "<a href=/z>",
+    "<a href='",
+    "</a>",
+    "<script>",
+    "</script>",
+    "<style>",
+    "</style>",
+    "<title>",
+    "</title>",
+    "<svg>",
+    "</svg>",
+    "<math>",
+    "<template>",
+    "</template>",
+    "<plaintext>",
+    "<base href=//h/>",
+    "<div>",
+    "</div>",
+    "<table>",
+    "<select>",
+    "<url>",
+    "</url>",
+    "<loc>",
+    "</loc>",
+    "<item>",
+    "<link>",
+    "<entry>",
+    "xmlns:a='",
+    "encoding='utf-16'",
+    "charset=",
+    "2026-02-30",
+    "99:99",
+    "1.2.3.4",
+    "$",
+    "€",
+    "ago",
+    "views",
+    "May",
+    "0",
+];
+
+struct Mutator {
+    rng: Xoshiro256PlusPlus,
+    corpus: Vec<Vec<u8>>,
+}
+
+impl Mutator {
+    fn new(seeds: &[&str], target: u64) -> Self {
+        let seed = std::env::var("EVERCRAWL_FUZZ_SEED")
+            .ok()
+            .and_then(|seed| seed.parse().ok());
+        let seed: u64 = seed.unwrap_or(1);
+        Self {
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(1_000) + target),
+            corpus: seeds.iter().map(|seed| seed.as_bytes().to_vec()).collect(),
+        }
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        self.rng.random_range(0..end.max(1))
+    }
+
+    /// A document of the corpus after a few changes; now and then it joins the corpus.
+    fn next(&mut self) -> Vec<u8> {
+        let chosen = self.below(self.corpus.len());
+        let mut input = self.corpus[chosen].clone();
+        for _ in 0..=self.below(6) {
+            self.mutate(&mut input);
+        }
+        input.truncate(LARGEST);
+        if self.below(20) == 0 {
+            // the first ones are the seeds, which stay
+            let seeds = 4.min(self.corpus.len());
+            if self.corpus.len() < 200 {
+                self.corpus.push(input.clone());
+            } else {
+                let replaced = seeds + self.below(self.corpus.len() - seeds);
+                self.corpus[replaced].clone_from(&input);
+            }
+        }
+        input
+    }
+
+    fn mutate(&mut self, input: &mut Vec<u8>) {
+        let at = self.below(input.len() + 1);
+        let end = at + self.below((input.len() - at).min(64) + 1);
+        match self.below(7) {
+            0 | 1 => {
+                let token = TOKENS[self.below(TOKENS.len())];
+                input.splice(at..at, token.bytes());
+            }
+            2 => {
+                let token = TOKENS[self.below(TOKENS.len())];
+                input.splice(at..end, token.bytes());
+            }
+            3 => drop(input.drain(at..end)),
+            4 => {
+                let other = self.below(self.corpus.len());
+                let from = self.below(self.corpus[other].len() + 1);
+                let length = self.below((self.corpus[other].len() - from).min(400) + 1);
+                let piece = self.corpus[other][from..from + length].to_vec();
+                input.splice(at..at, piece);
+            }
+            5 => {
+                let piece = input[at..end].repeat(1 + self.below(20));
+                input.splice(at..at, piece);
+            }
+            _ => {
+                if let Some(byte) = input.get_mut(at) {
+                    *byte ^= 1 << self.rng.random_range(0..8);
+                }
+            }
+        }
+    }
+}
+
+/// Runs one target for its share of the time.
+fn fuzz(name: &str, seeds: &[&str], target: u64, mut run: impl FnMut(&[u8])) {
+    let seconds = std::env::var("EVERCRAWL_FUZZ_SECONDS")
+        .ok()
+        .and_then(|s| s.parse().ok());
+    let budget = Duration::from_secs_f64(seconds.unwrap_or(10.0)) / TARGETS;
+    let start = Instant::now();
+    let mut mutator = Mutator::new(seeds, target);
+    let mut inputs = 0;
+    while start.elapsed() < budget || inputs < 100 {
+        let input = mutator.next();
+        let begun = Instant::now();
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&input)));
+        if let Err(panic) = outcome {
+            eprintln!("{name} failed on {:?}", String::from_utf8_lossy(&input));
+            std::panic::resume_unwind(panic);
+        }
+        let took = begun.elapsed();
+        assert!(
+            took < SLOWEST,
+            "{name} took {took:?} on {:?}",
+            String::from_utf8_lossy(&input)
+        );
+        inputs += 1;
+    }
+    eprintln!(
+        "{name}: {inputs} inputs in {:.1} s",
+        start.elapsed().as_secs_f64()
+    );
+}
+
+#[test]
+fn pages() {
+    let address = Url::parse("https://example.org/a/b").expect("a URL");
+    let mut compared = 0;
+    fuzz("pages", PAGES, 1, |input| {
+        let page = read_page(input, None, &address);
+        assert!(
+            page.links.len() <= 5_000 && page.links.iter().all(|link| link.href.len() <= 4_096)
+        );
+        for link in &page.links {
+            assert!(!link.href.contains(['\t', '\n', '\r']) || link.kind == LinkKind::Refresh);
+            page.resolve(&link.href);
+        }
+        let again = read_page(input, None, &address);
+        assert_eq!(again.text, page.text, "reading is a function of the bytes");
+        let format = parse::charset::Format::Html;
+        let (text, _) = parse::charset::decode(input, None, format, Some("org"));
+        if oracle::is_comparable(&text) {
+            assert_eq!(oracle::ours(&page), oracle::html5ever(&text, &address));
+            compared += 1;
+        }
+    });
+    assert!(compared > 0, "no page could be compared with the oracle");
+    eprintln!("pages: {compared} compared with html5ever");
+}
+
+#[test]
+fn sitemaps() {
+    fuzz("sitemaps", SITEMAPS, 2, |input| {
+        let sitemap = read_sitemap(input, None);
+        let bytes: usize = sitemap
+            .entries
+            .iter()
+            .map(|entry| entry.location.len())
+            .sum();
+        assert!(bytes <= 4 * input.len(), "nothing is expanded");
+        assert!(
+            sitemap
+                .entries
+                .iter()
+                .all(|entry| entry.last_modified.is_none_or(f64::is_finite))
+        );
+    });
+}
+
+#[test]
+fn feeds() {
+    fuzz("feeds", FEEDS, 3, |input| {
+        let feed = read_feed(input, None);
+        let links = feed.entries.iter().filter_map(|entry| entry.link.as_ref());
+        assert!(
+            links.map(String::len).sum::<usize>() <= 4 * input.len(),
+            "nothing is expanded"
+        );
+    });
+}
+
+#[test]
+fn texts() {
+    fuzz("texts", TEXTS, 4, |input| {
+        assert_eq!(read_text(input, None), read_text(input, None));
+        if let Ok(text) = std::str::from_utf8(input) {
+            assert!(parse::dates::parse_date(text).is_none_or(f64::is_finite));
+            // a header is hostile too
+            read_page(
+                b"<p>x",
+                Some(text),
+                &Url::parse("http://e.org/").expect("a URL"),
+            );
+            assert_ne!(kind_of(b"", Some(text)), Kind::Sitemap);
+        }
+    });
+}
