@@ -26,7 +26,8 @@ fn name_server(
             let mut at = 12;
             while query[at] != 0 {
                 let label = &query[at + 1..=at + query[at] as usize];
-                name += &format!("{}.", String::from_utf8_lossy(label).to_lowercase());
+                name += &String::from_utf8_lossy(label).to_lowercase();
+                name.push('.');
                 at += label.len() + 1;
             }
             let is_a = query[name_end + 1] == 1;
