@@ -64,7 +64,11 @@ pub(crate) async fn resolve(
         (addresses.clone(), options.dns.most_ttl)
     } else {
         let resolver = resolver.ok_or(FetchError::Dns(DnsFault::Failed))?;
-        ask(host, resolver).await?
+        // several servers, each asked several times, must not add up
+        let patience = options.dns.timeout * (options.dns.attempts as u32 + 1);
+        tokio::time::timeout(patience, ask(host, resolver))
+            .await
+            .unwrap_or(Err(FetchError::Dns(DnsFault::Timeout)))?
     };
     let (good, refused): (Vec<_>, Vec<_>) = addresses
         .into_iter()
