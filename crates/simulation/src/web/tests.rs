@@ -276,6 +276,23 @@ fn pages_go_at_their_time_and_robots_fail_for_theirs() {
 }
 
 #[test]
+fn flaky_hosts_fail_a_tenth_of_the_time() {
+    let spec = WebSpec {
+        hosts: 1,
+        flaky: 1.0,
+        ..WebSpec::plain()
+    };
+    let web = Web::new(&spec).unwrap();
+    let fails = |at: f64| page(&web, 0, at).status == 503;
+    let failures: usize = (0..2000)
+        .filter(|&k| fails(f64::from(k) * 0.5 + 0.2))
+        .count();
+    assert!((150..250).contains(&failures), "{failures} of 2000");
+    assert!((0..2000).all(|k| fails(f64::from(k) * 0.5) == fails(f64::from(k) * 0.5 + 0.49)));
+    assert_eq!(get(&web, "h001.demo.test", "/robots.txt", 0.0).status, 404);
+}
+
+#[test]
 fn sitemaps_tell_the_truth_or_lie() {
     for (sitemap, lies) in [(Sitemap::Truthful, false), (Sitemap::Lying, true)] {
         let spec = WebSpec {

@@ -198,6 +198,28 @@ fn the_bounds_are_those_of_poisson_pages() {
 }
 
 #[test]
+fn visits_that_are_made_uniformly_are_worth_what_uniform_says() {
+    let web = Web::new(&WebSpec::default()).unwrap();
+    let (days, gap) = (40.0, 0.8);
+    let mut visits = Vec::new();
+    for number in 0..web.pages().len() {
+        let first = gap * (number as f64 * 0.37).fract();
+        let times = (0..(days / gap) as u32).map(|k| first + f64::from(k) * gap);
+        visits.extend(times.map(|at| visit(&web, number, at, 200)));
+    }
+    let audit = Audit::new(&web, CLOCK, &visits);
+    let truth = audit.freshness(10.0, days);
+    let budget = truth.pages as f64 / gap;
+    let bounds = audit.bounds(10.0, days, budget, &Rules::default());
+    let uniform = bounds.unwrap().uniform;
+    assert!(
+        (truth.freshness - uniform).abs() < 0.01,
+        "{} against {uniform}",
+        truth.freshness
+    );
+}
+
+#[test]
 fn an_address_takes_what_it_and_its_hosts_allow() {
     let spec = WebSpec {
         hosts: 3,
