@@ -50,6 +50,8 @@ pub struct Host {
     pub compressed: bool,
     /// Whether it sends pages in chunks.
     pub chunked: bool,
+    /// Whether its pages fail at times.
+    pub flaky: bool,
     /// In which time it answers.
     pub latency: Duration,
     /// Its odd corners.
@@ -214,7 +216,7 @@ fn draw_hosts(spec: &WebSpec) -> Result<Vec<Host>, SpecError> {
     let robots = pick("robots", &spec.robots, &evenly())?;
     let sitemap = pick("sitemaps", &spec.sitemaps, &evenly())?;
     let (feed, compressed, chunked) = (evenly(), evenly(), evenly());
-    let (latency, shared) = (evenly(), evenly());
+    let (latency, shared, flaky) = (evenly(), evenly(), evenly());
     let corners: Vec<(Corner, Vec<f64>)> = Corner::ALL
         .map(|corner| (corner, evenly()))
         .into_iter()
@@ -242,6 +244,7 @@ fn draw_hosts(spec: &WebSpec) -> Result<Vec<Host>, SpecError> {
             feed: feed[k] < spec.feeds,
             compressed: compressed[k] < spec.compressed,
             chunked: chunked[k] < spec.chunked,
+            flaky: flaky[k] < spec.flaky,
             latency: Duration::from_secs_f64((least + (most - least) * latency[k].powi(2)) / 1e3),
             corners: corners
                 .iter()

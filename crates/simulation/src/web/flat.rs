@@ -26,11 +26,11 @@ impl FlatSite {
     /// A site of `hosts` hosts with `pages` pages each, of `bytes` bytes and with `links` links.
     ///
     /// # Panics
-    /// When there are no hosts or pages, more than 60,000 hosts, or fewer than two links.
+    /// When there are no hosts or pages, more than 60,000 hosts, or fewer than four links.
     pub fn new(hosts: usize, pages: usize, bytes: usize, links: usize) -> Self {
         assert!((1..=60_000).contains(&hosts), "1 to 60,000 hosts");
         assert!(pages > 0, "a host has at least one page");
-        assert!(links >= 2, "with fewer links some page is out of reach");
+        assert!(links >= 4, "with fewer links some page is out of reach");
         let name = |k: usize| {
             let address = Ipv4Addr::new(127, 0, (1 + k / 250) as u8, (k % 250) as u8 + 1);
             (address.to_string(), address)

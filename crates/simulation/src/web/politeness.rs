@@ -96,12 +96,12 @@ fn check_place(
     let visit = &visits[number];
     let mut longest = number;
     if let Some((before, running)) = *last {
-        let gap = seconds(visit.start) - seconds(visits[before].start);
-        if gap + tolerance < delay {
-            let needed = delay;
+        let gap = visit.start - visits[before].start;
+        if gap + micros(tolerance) < micros(delay) {
+            let (gap, needed) = (gap as f64 * 1e-6, delay);
             report(before, Fault::TooSoon { gap, needed });
         }
-        if seconds(visit.start) + tolerance < seconds(visits[running].end) {
+        if visit.start + micros(tolerance) < visits[running].end {
             report(running, Fault::Overlap);
         }
         if visits[running].end > visit.end {
@@ -111,8 +111,8 @@ fn check_place(
     *last = Some((number, longest));
 }
 
-fn seconds(micros: u64) -> f64 {
-    micros as f64 * 1e-6
+fn micros(seconds: f64) -> u64 {
+    (seconds * 1e6).round() as u64
 }
 
 #[cfg(test)]

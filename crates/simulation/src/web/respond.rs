@@ -32,6 +32,9 @@ impl Web {
         };
         let host = &self.hosts[number];
         let mut response = match self.find(request.host, request.target) {
+            Some(_) if host.flaky && fails(number, at) => {
+                Response::error(503).with("Retry-After", "1")
+            }
             Some(page) if at < self.pages[page].gone_at => self.page(page, request, at, clock),
             Some(_) => Response::error(410),
             None => listings::respond(self, number, request, at, clock)
@@ -80,6 +83,12 @@ impl Web {
         }
         response
     }
+}
+
+/// Whether a flaky host fails at an instant.
+fn fails(host: usize, at: f64) -> bool {
+    let half_days = (at * 2.0).floor().max(0.0) as u64;
+    derive(host as u64, half_days).is_multiple_of(10)
 }
 
 /// The response with its body compressed.

@@ -50,6 +50,8 @@ pub struct WebSpec {
     pub compressed: f64,
     /// The share of hosts that send pages in chunks.
     pub chunked: f64,
+    /// The share of hosts whose pages fail (503) a tenth of the time, half a day of web time each.
+    pub flaky: f64,
     /// Milliseconds in which the fastest and the slowest host answer.
     pub latency_ms: (f64, f64),
     /// Seconds of wall time that hosts with a Crawl-delay ask for.
@@ -242,6 +244,7 @@ impl Default for WebSpec {
             feeds: 0.3,
             compressed: 0.5,
             chunked: 0.3,
+            flaky: 0.05,
             latency_ms: (0.2, 20.0),
             crawl_delay: 0.5,
             trouble_days: 2.0,
@@ -273,6 +276,7 @@ impl WebSpec {
             feeds: 0.0,
             compressed: 0.0,
             chunked: 0.0,
+            flaky: 0.0,
             latency_ms: (0.0, 0.0),
             ..Self::default()
         }
