@@ -80,9 +80,8 @@ impl Standing {
                 return Self::unreachable(previous, now);
             }
         };
-        let life = max_age
-            .unwrap_or(LONGEST_LIFE)
-            .clamp(SHORTEST_LIFE, LONGEST_LIFE);
+        let asked = max_age.filter(|age| !age.is_nan()).unwrap_or(LONGEST_LIFE);
+        let life = asked.clamp(SHORTEST_LIFE, LONGEST_LIFE);
         Self {
             verdict,
             expires: now + life,
