@@ -15,13 +15,14 @@ fn check(robots: &str, agent: &str, path: &str, allowed: bool) {
     assert_eq!(rules.allows(agent, &url), allowed);
 }
 
-/// Rows of `(robots.txt, [(agent, path, allowed)])`.
-type Table<'a> = &'a [(&'a str, &'a [(&'a str, &'a str, bool)])];
+/// Rows of a robots.txt and what it says: `-foobot /x` is "foobot may not fetch /x".
+type Table<'a> = &'a [(&'a str, &'a [&'a str])];
 
 fn check_all(table: Table<'_>) -> usize {
     for (robots, cases) in table {
-        for &(agent, path, allowed) in *cases {
-            check(robots, agent, path, allowed);
+        for case in *cases {
+            let (agent, path) = case[1..].split_once(' ').expect("an agent and a path");
+            check(robots, agent, path, case.starts_with('+'));
         }
     }
     table.iter().map(|(_, cases)| cases.len()).sum()
@@ -65,105 +66,95 @@ fn examples_of_the_rfc() {
         (
             SIMPLE,
             &[
-                ("foobot", "/", false),
-                ("foobot", "/example/page.html", true),
-                ("foobot", "/example/allowed.gif", true),
-                ("foobot", "/example/other.gif", false),
-                ("barbot", "/example/page.html", false),
-                ("bazbot", "/example/page.html", false),
-                ("barbot", "/example/other.html", true),
-                ("quxbot", "/example/page.html", true),
-                ("quxbot", "/a.gif", true),
-                ("otherbot", "/a.gif", false),
-                ("otherbot", "/a.gif?x", true),
-                ("otherbot", "/example/", false),
-                ("otherbot", "/publications/a.html", true),
-                ("otherbot", "/publications/a.gif", true),
+                "-foobot /",
+                "+foobot /example/page.html",
+                "+foobot /example/allowed.gif",
+                "-foobot /example/other.gif",
+                "-barbot /example/page.html",
+                "-bazbot /example/page.html",
+                "+barbot /example/other.html",
+                "+quxbot /example/page.html",
+                "+quxbot /a.gif",
+                "-otherbot /a.gif",
+                "+otherbot /a.gif?x",
+                "-otherbot /example/",
+                "+otherbot /publications/a.html",
+                "+otherbot /publications/a.gif",
             ],
         ),
         (
             MERGED,
             &[
-                ("ExampleBot", "/foo", false),
-                ("examplebot", "/bar", false),
-                ("EXAMPLEBOT", "/baz", false),
-                ("ExampleBot", "/qux", true),
+                "-ExampleBot /foo",
+                "-examplebot /bar",
+                "-EXAMPLEBOT /baz",
+                "+ExampleBot /qux",
             ],
         ),
         (
             LONGEST,
             &[
-                ("foobot", "/example/page/", true),
-                ("foobot", "/example/page/disallowed.gif", false),
+                "+foobot /example/page/",
+                "-foobot /example/page/disallowed.gif",
             ],
         ),
         // §2.2.2, percent-encoding: the three columns are one
         (
             "User-agent: *\nDisallow: /foo/bar?baz=quz",
-            &[("a", "/foo/bar?baz=quz", false)],
+            &["-a /foo/bar?baz=quz"],
         ),
         (
             "User-agent: *\nDisallow: /foo/bar?baz=https://foo.bar",
             &[
-                ("a", "/foo/bar?baz=https://foo.bar", false),
-                ("a", "/foo/bar?baz=https%3A%2F%2Ffoo.bar", false),
+                "-a /foo/bar?baz=https://foo.bar",
+                "-a /foo/bar?baz=https%3A%2F%2Ffoo.bar",
             ],
         ),
         (
             "User-agent: *\nDisallow: /foo/bar?baz=https%3A%2F%2Ffoo.bar",
-            &[("a", "/foo/bar?baz=https://foo.bar", false)],
+            &["-a /foo/bar?baz=https://foo.bar"],
         ),
         (
             "User-agent: *\nDisallow: /foo/bar/ツ",
             &[
-                ("a", "/foo/bar/ツ", false),
-                ("a", "/foo/bar/%E3%83%84", false),
-                ("a", "/foo/bar/%e3%83%84", false),
+                "-a /foo/bar/ツ",
+                "-a /foo/bar/%E3%83%84",
+                "-a /foo/bar/%e3%83%84",
             ],
         ),
         (
             "User-agent: *\nDisallow: /foo/bar/%E3%83%84",
-            &[("a", "/foo/bar/ツ", false)],
+            &["-a /foo/bar/ツ"],
         ),
         (
             "User-agent: *\nDisallow: /foo/bar/%62%61%7A",
-            &[("a", "/foo/bar/baz", false)],
+            &["-a /foo/bar/baz"],
         ),
         (
             "User-agent: *\nDisallow: /foo/bar/baz",
-            &[("a", "/foo/bar/%62%61%7A", false)],
+            &["-a /foo/bar/%62%61%7A"],
         ),
         // §2.2.3, special characters, and how to name them
         (
             "User-agent: *\nDisallow: /this/*/exactly",
-            &[("a", "/this/path/exactly", false)],
+            &["-a /this/path/exactly"],
         ),
         (
             "User-agent: *\nAllow: /this/path/exactly$\nDisallow: /",
-            &[
-                ("a", "/this/path/exactly", true),
-                ("a", "/this/path/exactly/not", false),
-            ],
+            &["+a /this/path/exactly", "-a /this/path/exactly/not"],
         ),
         (
             "User-agent: *\nDisallow: /path/file-with-a-%2A.html",
-            &[
-                ("a", "/path/file-with-a-*.html", false),
-                ("a", "/path/file-with-a-b.html", true),
-            ],
+            &["-a /path/file-with-a-*.html", "+a /path/file-with-a-b.html"],
         ),
         (
             "User-agent: *\nDisallow: /path/foo-%24",
-            &[
-                ("a", "/path/foo-$", false),
-                ("a", "/path/foo-$x", false),
-                ("a", "/path/foo-", true),
-            ],
+            &["-a /path/foo-$", "-a /path/foo-$x", "+a /path/foo-"],
         ),
         // §2.2.2, the file itself
         (
             "User-agent: *\nDisallow: /",
-            &[("a", "/robots.txt", true), ("a", "/robots.txt.bak", false)],
+            &["+a /robots.txt", "-a /robots.txt.bak"],
         ),
     ]);
     eprintln!("{cases} cases of the RFC");
@@ -178,96 +169,77 @@ fn cases_of_our_own() {
 
 /// Who is meant.
 const AGENTS: Table<'_> = &[
-    ("", &[("a", "/", true)]),
+    ("", &["+a /"]),
     (
         "User-agent: foobot/1.0\nDisallow: /",
-        &[("foobot", "/x", false), ("foobot/2.1", "/x", false)],
+        &["-foobot /x", "-foobot/2.1 /x"],
     ),
     (
         "User-agent: foobot\nDisallow: /",
-        &[
-            ("FooBot", "/x", false),
-            ("foobot-news", "/x", true),
-            ("foo", "/x", true),
-            ("foobots", "/x", true),
-        ],
+        &["-FooBot /x", "+foobot-news /x", "+foo /x", "+foobots /x"],
     ),
     (
         "User-agent: foobot-news\nDisallow: /",
-        &[("foobot", "/x", true), ("foobot-news", "/x", false)],
+        &["+foobot /x", "-foobot-news /x"],
     ),
-    (
-        "User-agent: foo_bot\nDisallow: /",
-        &[("foo_bot", "/x", false)],
-    ),
+    ("User-agent: foo_bot\nDisallow: /", &["-foo_bot /x"]),
     (
         "User-agent: foobot extra words\nDisallow: /",
-        &[("foobot", "/x", false)],
+        &["-foobot /x"],
     ),
     (
         "User-agent: *\nDisallow: /\nUser-agent: foobot\nDisallow:",
-        &[("foobot", "/x", true), ("a", "/x", false)],
+        &["+foobot /x", "-a /x"],
     ),
-    ("User-agent: * all\nDisallow: /", &[("a", "/x", false)]),
-    (
-        "User-agent: *bot\nDisallow: /",
-        &[("a", "/x", true), ("bot", "/x", true)],
-    ),
-    ("User-agent:\nDisallow: /", &[("a", "/x", true)]),
-    ("Disallow: /", &[("a", "/x", true)]),
-    ("User-agent: 123\nDisallow: /", &[("a", "/x", true)]),
+    ("User-agent: * all\nDisallow: /", &["-a /x"]),
+    ("User-agent: *bot\nDisallow: /", &["+a /x", "+bot /x"]),
+    ("User-agent:\nDisallow: /", &["+a /x"]),
+    ("Disallow: /", &["+a /x"]),
+    ("User-agent: 123\nDisallow: /", &["+a /x"]),
 ];
 
 /// Where a group begins and ends.
 const GROUPS: Table<'_> = &[
     (
         "User-agent: a\nUser-agent: b\nDisallow: /x",
-        &[("a", "/x", false), ("b", "/x", false), ("c", "/x", true)],
+        &["-a /x", "-b /x", "+c /x"],
     ),
     (
         "User-agent: a\n\n\nUser-agent: b\n\nDisallow: /x",
-        &[("a", "/x", false), ("b", "/x", false)],
+        &["-a /x", "-b /x"],
     ),
-    (
-        "User-agent: a\n\nDisallow: /x\n\nDisallow: /y",
-        &[("a", "/y", false)],
-    ),
+    ("User-agent: a\n\nDisallow: /x\n\nDisallow: /y", &["-a /y"]),
     (
         "User-agent: a\nDisallow: /x\nUser-agent: b\nDisallow: /y",
-        &[("a", "/x", false), ("a", "/y", true), ("b", "/x", true)],
+        &["-a /x", "+a /y", "+b /x"],
     ),
     (
         "User-agent: a\nSitemap: https://h/s.xml\nDisallow: /x",
-        &[("a", "/x", false)],
+        &["-a /x"],
     ),
     (
         "User-agent: a\nSitemap: https://h/s.xml\nUser-agent: b\nDisallow: /x",
-        &[("a", "/x", false), ("b", "/x", false)],
+        &["-a /x", "-b /x"],
     ),
     (
         "User-agent: a\nCrawl-delay: 5\nFoo: bar\nDisallow: /x",
-        &[("a", "/x", false)],
+        &["-a /x"],
     ),
     (
         "User-agent: a\nDisallow:\nUser-agent: b\nDisallow: /",
-        &[("a", "/x", true), ("b", "/x", false)],
+        &["+a /x", "-b /x"],
     ),
     (
         "User-agent: a\nDisallow: /x\nUser-agent: *\nDisallow: /y\nUser-agent: A\nAllow: /x/ok",
-        &[
-            ("a", "/x/ok", true),
-            ("a", "/x/no", false),
-            ("a", "/y", true),
-            ("b", "/y", false),
-        ],
+        &["+a /x/ok", "-a /x/no", "+a /y", "-b /y"],
     ),
     (
         "User-agent: *\nDisallow: /x\nUser-agent: *\nDisallow: /y",
-        &[("a", "/x", false), ("a", "/y", false)],
+        &["-a /x", "-a /y"],
     ),
     (
         "User-agent: a\nUser-agent: *\nDisallow: /x",
-        &[("a", "/x", false), ("b", "/x", false)],
+        &["-a /x", "-b /x"],
     ),
 ];
 
@@ -276,148 +248,107 @@ const PATTERNS: Table<'_> = &[
     (
         "User-agent: *\nDisallow: /fish",
         &[
-            ("a", "/fish", false),
-            ("a", "/fish.html", false),
-            ("a", "/fishheads/yummy.html", false),
-            ("a", "/fish.php?id=anything", false),
-            ("a", "/Fish.asp", true),
-            ("a", "/catfish", true),
-            ("a", "/?id=fish", true),
+            "-a /fish",
+            "-a /fish.html",
+            "-a /fishheads/yummy.html",
+            "-a /fish.php?id=anything",
+            "+a /Fish.asp",
+            "+a /catfish",
+            "+a /?id=fish",
         ],
     ),
     (
         "User-agent: *\nDisallow: /fish/",
-        &[
-            ("a", "/fish", true),
-            ("a", "/fish/", false),
-            ("a", "/fish/?id=1", false),
-        ],
+        &["+a /fish", "-a /fish/", "-a /fish/?id=1"],
     ),
     (
         "User-agent: *\nDisallow: /*.php",
         &[
-            ("a", "/index.php", false),
-            ("a", "/folder/any.php.file.html", false),
-            ("a", "/windows.PHP", true),
+            "-a /index.php",
+            "-a /folder/any.php.file.html",
+            "+a /windows.PHP",
         ],
     ),
     (
         "User-agent: *\nDisallow: /*.php$",
         &[
-            ("a", "/filename.php", false),
-            ("a", "/filename.php?parameters", true),
-            ("a", "/filename.php/", true),
-            ("a", "/filename.php5.php", false),
+            "-a /filename.php",
+            "+a /filename.php?parameters",
+            "+a /filename.php/",
+            "-a /filename.php5.php",
         ],
     ),
     (
         "User-agent: *\nDisallow: /a*b*c$",
-        &[
-            ("a", "/abcbc", false),
-            ("a", "/abcb", true),
-            ("a", "/acb", true),
-        ],
+        &["-a /abcbc", "+a /abcb", "+a /acb"],
     ),
-    (
-        "User-agent: *\nDisallow: /a$b",
-        &[("a", "/a$b", false), ("a", "/a", true)],
-    ),
-    (
-        "User-agent: *\nDisallow: /$",
-        &[("a", "/", false), ("a", "/a", true)],
-    ),
-    ("User-agent: *\nDisallow: *", &[("a", "/", false)]),
-    (
-        "User-agent: *\nDisallow: **/x**",
-        &[("a", "/y/x/z", false), ("a", "/y", true)],
-    ),
-    ("User-agent: *\nDisallow: fish", &[("a", "/fish", true)]),
-    (
-        "User-agent: *\nDisallow: /*?",
-        &[("a", "/a?b", false), ("a", "/a", true)],
-    ),
-    (
-        "User-agent: *\nDisallow: /a%2Fb",
-        &[("a", "/a/b", true), ("a", "/a%2fb", false)],
-    ),
-    ("User-agent: *\nDisallow: /a b", &[("a", "/a%20b", false)]),
-    ("User-agent: *\nDisallow: /~joe", &[("a", "/%7Ejoe", false)]),
+    ("User-agent: *\nDisallow: /a$b", &["-a /a$b", "+a /a"]),
+    ("User-agent: *\nDisallow: /$", &["-a /", "+a /a"]),
+    ("User-agent: *\nDisallow: *", &["-a /"]),
+    ("User-agent: *\nDisallow: **/x**", &["-a /y/x/z", "+a /y"]),
+    ("User-agent: *\nDisallow: fish", &["+a /fish"]),
+    ("User-agent: *\nDisallow: /*?", &["-a /a?b", "+a /a"]),
+    ("User-agent: *\nDisallow: /a%2Fb", &["+a /a/b", "-a /a%2fb"]),
+    ("User-agent: *\nDisallow: /a b", &["-a /a%20b"]),
+    ("User-agent: *\nDisallow: /~joe", &["-a /%7Ejoe"]),
     (
         "User-agent: *\nDisallow: /100%",
-        &[("a", "/100%", false), ("a", "/100%25", false)],
+        &["-a /100%", "-a /100%25"],
     ),
-    (
-        "User-agent: *\nDisallow: /x;s=1",
-        &[("a", "/x;s=1", false), ("a", "/x", true)],
-    ),
+    ("User-agent: *\nDisallow: /x;s=1", &["-a /x;s=1", "+a /x"]),
     (
         "User-agent: *\nAllow: /p\nDisallow: /",
-        &[("a", "/page", true), ("a", "/x", false)],
+        &["+a /page", "-a /x"],
     ),
-    (
-        "User-agent: *\nDisallow: /\nAllow: /p",
-        &[("a", "/page", true)],
-    ),
+    ("User-agent: *\nDisallow: /\nAllow: /p", &["+a /page"]),
     (
         "User-agent: *\nAllow: /folder\nDisallow: /folder",
-        &[("a", "/folder/page", true)],
+        &["+a /folder/page"],
     ),
     (
         "User-agent: *\nDisallow: /folder\nAllow: /folder",
-        &[("a", "/folder/page", true)],
+        &["+a /folder/page"],
     ),
     (
         "User-agent: *\nAllow: /page\nDisallow: /*.htm",
-        &[("a", "/page.htm", false)],
+        &["-a /page.htm"],
     ),
     (
         "User-agent: *\nAllow: /page\nDisallow: /*.ph",
-        &[("a", "/page.php5", true)],
+        &["+a /page.php5"],
     ),
     (
         "User-agent: *\nAllow: /$\nDisallow: /",
-        &[("a", "/", true), ("a", "/page.htm", false)],
+        &["+a /", "-a /page.htm"],
     ),
     (
         "User-agent: *\nDisallow: /a\nAllow: /\u{e9}",
-        &[("a", "/%C3%A9", true), ("a", "/a", false)],
+        &["+a /%C3%A9", "-a /a"],
     ),
 ];
 
 /// How lines are written.
 const LINES: Table<'_> = &[
-    ("\u{feff}User-agent: *\nDisallow: /x", &[("a", "/x", false)]),
+    ("\u{feff}User-agent: *\nDisallow: /x", &["-a /x"]),
     (
         "User-agent: *\rDisallow: /x\rDisallow: /y",
-        &[("a", "/x", false), ("a", "/y", false)],
+        &["-a /x", "-a /y"],
     ),
-    ("User-agent: *\r\nDisallow: /x\r\n", &[("a", "/x", false)]),
-    (
-        "  user-AGENT  :  *  \n\t DISALLOW\t:\t/x\t",
-        &[("a", "/x", false)],
-    ),
-    (
-        "User-agent: * # all\nDisallow: /x # secret",
-        &[("a", "/x", false)],
-    ),
+    ("User-agent: *\r\nDisallow: /x\r\n", &["-a /x"]),
+    ("  user-AGENT  :  *  \n\t DISALLOW\t:\t/x\t", &["-a /x"]),
+    ("User-agent: * # all\nDisallow: /x # secret", &["-a /x"]),
     (
         "User-agent: *\n# Disallow: /x\nDisallow: /y",
-        &[("a", "/x", true), ("a", "/y", false)],
+        &["+a /x", "-a /y"],
     ),
-    ("User-agent: *\nDisallow: #/x", &[("a", "/x", true)]),
-    ("User-agent: *\nDisallow: /x#y", &[("a", "/x", false)]),
-    ("User-agent *\nDisallow /x", &[("a", "/x", false)]),
-    ("User-agent: *\nDisalow: /x", &[("a", "/x", false)]),
-    (
-        "User-agent: *\nDisallow: /x:y",
-        &[("a", "/x:y", false), ("a", "/x", true)],
-    ),
-    (
-        "User-agent: *\nnonsense\n<html>\nDisallow: /x",
-        &[("a", "/x", false)],
-    ),
+    ("User-agent: *\nDisallow: #/x", &["+a /x"]),
+    ("User-agent: *\nDisallow: /x#y", &["-a /x"]),
+    ("User-agent *\nDisallow /x", &["-a /x"]),
+    ("User-agent: *\nDisalow: /x", &["-a /x"]),
+    ("User-agent: *\nDisallow: /x:y", &["-a /x:y", "+a /x"]),
+    ("User-agent: *\nnonsense\n<html>\nDisallow: /x", &["-a /x"]),
     (
         "User-agent: *\0\nDisallow: /x\0\nDis\0allow: /y",
-        &[("a", "/x", false), ("a", "/y", true)],
+        &["-a /x", "+a /y"],
     ),
 ];

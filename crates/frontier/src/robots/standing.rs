@@ -1,5 +1,7 @@
 //! What a fetch of robots.txt means for its host, and for how long.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -43,6 +45,16 @@ pub enum Verdict {
     AllowAll,
     /// Nobody can tell (5xx, 429, or no answer): nothing may be fetched for now.
     DisallowForNow,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rules(_) => "there is a robots.txt",
+            Self::AllowAll => "no robots.txt: everything may be fetched",
+            Self::DisallowForNow => "robots.txt cannot be fetched: nothing else may be for now",
+        })
+    }
 }
 
 /// What is known of a host's robots.txt, kept with the host.

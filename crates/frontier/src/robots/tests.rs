@@ -20,6 +20,10 @@ fn a_ruling_names_its_rule() {
     let ruling = rules.judge("x", &url("/aé"));
     assert_eq!(ruling.rule.as_deref(), Some("Disallow: /a*%C3%A9$"));
     assert_eq!(ruling.line, Some(4));
+    assert_eq!(
+        ruling.to_string(),
+        "forbidden by line 4, Disallow: /a*%C3%A9$"
+    );
     let ruling = rules.judge("x", &url("/c"));
     assert_eq!(
         (ruling.allowed, ruling.rule, ruling.line),
