@@ -99,3 +99,71 @@ fn speaks_to(name: &str, agent: &str) -> bool {
     let name = name.trim();
     name == "*" || name.eq_ignore_ascii_case("robots") || name.eq_ignore_ascii_case(agent)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Directives;
+
+    fn said(index: bool, follow: bool, archive: bool) -> Directives {
+        Directives {
+            index,
+            follow,
+            archive,
+        }
+    }
+
+    fn check_headers(values: &[&str], expected: Directives) {
+        assert_eq!(
+            Directives::from_headers("evercrawl", values.iter().copied()),
+            expected,
+            "{values:?}"
+        );
+    }
+
+    #[test]
+    fn headers() {
+        check_headers(&[], said(true, true, true));
+        check_headers(&["noindex"], said(false, true, true));
+        check_headers(&["NoIndex , NOFOLLOW"], said(false, false, true));
+        check_headers(&["none"], said(false, false, true));
+        check_headers(&["all", "index, follow"], said(true, true, true));
+        check_headers(&["noarchive", "nofollow"], said(true, false, false));
+        check_headers(&["foobot: noindex, nofollow"], said(true, true, true));
+        check_headers(&["evercrawl: noindex, nofollow"], said(false, false, true));
+        check_headers(&["EverCrawl:none"], said(false, false, true));
+        check_headers(
+            &["foobot: noindex, evercrawl: nofollow"],
+            said(true, false, true),
+        );
+        check_headers(&["foobot: noindex", "nofollow"], said(true, false, true));
+        check_headers(&["*: noindex"], said(false, true, true));
+        check_headers(
+            &["unavailable_after: Wed, 25 Jun 2025 15:00:00 GMT, noarchive"],
+            said(true, true, false),
+        );
+        check_headers(&["max-snippet: 20, nofollow"], said(true, false, true));
+        check_headers(
+            &["", ",,:", "noindexed", ":noindex"],
+            said(true, true, true),
+        );
+    }
+
+    #[test]
+    fn meta_elements() {
+        let meta = |name, content| Directives::from_meta("evercrawl", name, content);
+        assert_eq!(meta("robots", "noindex,nofollow"), said(false, false, true));
+        assert_eq!(
+            meta("ROBOTS", " noindex nofollow "),
+            said(false, false, true)
+        );
+        assert_eq!(meta("evercrawl", "noarchive"), said(true, true, false));
+        assert_eq!(meta("googlebot", "none"), Directives::default());
+        assert_eq!(meta("description", "none"), Directives::default());
+    }
+
+    #[test]
+    fn the_strictest_word_counts() {
+        let both = said(false, true, true).and(said(true, false, true));
+        assert_eq!(both, said(false, false, true));
+    }
+}

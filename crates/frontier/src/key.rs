@@ -36,7 +36,7 @@ const DROPPED: &str = "utm_* mtm_* pk_campaign pk_kwd pk_source pk_medium pk_con
     vero_id vero_conv oly_anon_id oly_enc_id wickedid rb_clickid ml_subscriber ml_subscriber_hash \
     jsessionid phpsessid aspsessionid* cfid cftoken sessionid session_id oscsid zenid";
 
-const DROPPED_TOKENS: &str = "sid session sess sessid s";
+const DROPPED_TOKENS: &str = "sid session sess sessid";
 
 impl Default for Canonical {
     fn default() -> Self {

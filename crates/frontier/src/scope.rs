@@ -137,7 +137,9 @@ impl Scope {
         if !self.is_reached(url, host) {
             return Judgement::Out(Reason::OutOfReach(self.reach));
         }
-        if let Some(at) = self.exclude.matches(url.as_str()).iter().next() {
+        if !self.exclude.is_empty()
+            && let Some(at) = self.exclude.matches(url.as_str()).iter().next()
+        {
             return Judgement::Out(Reason::Excluded(
                 self.exclude.patterns()[at].as_str().into(),
             ));

@@ -7,7 +7,8 @@
 //! A URL counts for its host, for the first [`LEVELS`] directories of its path, and if it has a
 //! query, for its path as a whole: `/calendar?day=…` is as wide as any directory. The counters are
 //! bounded (lossy counting, Manku and Motwani 2002): when there are too many the smallest go, so a
-//! prefix may get a little more than its cap but a busy one is never forgotten.
+//! prefix may get a little more than its cap but a busy one is never forgotten. After a restart the
+//! URLs known are counted again; runs of near-duplicates begin anew.
 
 mod counters;
 mod shape;

@@ -35,7 +35,7 @@ pub fn parse_link(base: &Url, href: &str) -> Result<Url, Refused> {
     if href.bytes().any(is_control) {
         return Err(Refused::Control);
     }
-    let mut url = base.join(href)?;
+    let mut url = join(base, href)?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(Refused::Scheme);
     }
@@ -48,4 +48,14 @@ pub fn parse_link(base: &Url, href: &str) -> Result<Url, Refused> {
         return Err(Refused::TooLong);
     }
     Ok(url)
+}
+
+/// `base.join`, but as the standard reads `///host/path`: slashes in excess say nothing.
+pub(super) fn join(base: &Url, href: &str) -> Result<Url, url::ParseError> {
+    let is_slash = |c: char| matches!(c, '/' | '\\');
+    let bare = href.trim_start_matches(is_slash);
+    if href.len() - bare.len() > 2 && base.scheme().starts_with("http") {
+        return base.join(&format!("//{bare}"));
+    }
+    base.join(href)
 }

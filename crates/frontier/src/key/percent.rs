@@ -6,12 +6,13 @@ pub struct Equivalent(u128);
 
 const UNRESERVED: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
 
-/// In a path: all that RFC 3986 lets stand there, but for `;`, which may begin a parameter.
-pub const IN_PATH: Equivalent = Equivalent(bits(UNRESERVED) | bits(b"!$&'()*+,=:@"));
+/// In a path: all that RFC 3986 and the URL parser let stand there, but for `;`, which may begin a
+/// parameter.
+pub const IN_PATH: Equivalent = Equivalent(bits(UNRESERVED) | bits(b"!$&'()*+,=:@^|[]"));
 
 /// In a query: what neither separates (`&`, `=`, `;`) nor stands for something else (`+`), and what
 /// the URL parser leaves alone.
-pub const IN_QUERY: Equivalent = Equivalent(bits(UNRESERVED) | bits(b"!$()*,:@/?"));
+pub const IN_QUERY: Equivalent = Equivalent(bits(UNRESERVED) | bits(b"!$()*,:@/?^|[]{}`\\"));
 
 const fn bits(characters: &[u8]) -> u128 {
     let mut set = 0;

@@ -43,9 +43,12 @@ impl Pattern {
         let Some(mut rest) = path.strip_prefix(first) else {
             return false;
         };
+        let (middle, last) = match others.rsplit_once('*') {
+            Some((middle, last)) => (Some(middle), last),
+            None => (None, others),
+        };
         // the leftmost place is always the best one: it leaves most to the pieces that follow
-        let (middle, last) = others.rsplit_once('*').unwrap_or(("", others));
-        for piece in middle.split('*') {
+        for piece in middle.into_iter().flat_map(|middle| middle.split('*')) {
             match rest.find(piece) {
                 Some(at) => rest = &rest[at + piece.len()..],
                 None => return false,

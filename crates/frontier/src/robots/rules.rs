@@ -1,5 +1,7 @@
 //! Groups and their rules: who may fetch what.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use url::{Position, Url};
 
@@ -41,6 +43,16 @@ pub struct Ruling {
     pub rule: Option<String>,
     /// The line where that rule stands, from 1.
     pub line: Option<u32>,
+}
+
+impl fmt::Display for Ruling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.allowed { "allowed" } else { "forbidden" })?;
+        match (&self.rule, self.line) {
+            (Some(rule), Some(line)) => write!(f, " by line {line}, {rule}"),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Rules {

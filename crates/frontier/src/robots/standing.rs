@@ -1,5 +1,7 @@
 //! What a fetch of robots.txt means for its host, and for how long.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -45,6 +47,16 @@ pub enum Verdict {
     DisallowForNow,
 }
 
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rules(_) => "there is a robots.txt",
+            Self::AllowAll => "no robots.txt: everything may be fetched",
+            Self::DisallowForNow => "robots.txt cannot be fetched: nothing else may be for now",
+        })
+    }
+}
+
 /// What is known of a host's robots.txt, kept with the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -80,9 +92,8 @@ impl Standing {
                 return Self::unreachable(previous, now);
             }
         };
-        let life = max_age
-            .unwrap_or(LONGEST_LIFE)
-            .clamp(SHORTEST_LIFE, LONGEST_LIFE);
+        let asked = max_age.filter(|age| !age.is_nan()).unwrap_or(LONGEST_LIFE);
+        let life = asked.clamp(SHORTEST_LIFE, LONGEST_LIFE);
         Self {
             verdict,
             expires: now + life,

@@ -1,1 +1,296 @@
-//! Tests.
+//! Scopes and what they hold.
+
+use url::Url;
+
+use super::{Filter, Judgement, Range, Reach, Reason, Scope, ScopeConfig};
+
+fn url(text: &str) -> Url {
+    Url::parse(text).expect("a URL")
+}
+
+fn scope(config: &ScopeConfig, seed: &str) -> Scope {
+    Scope::new(config, &[url(seed)]).expect("a scope")
+}
+
+fn check(reach: Reach, seed: &str, inside: &[&str], outside: &[&str]) {
+    let scope = scope(
+        &ScopeConfig {
+            reach,
+            ..Default::default()
+        },
+        seed,
+    );
+    for text in inside {
+        assert_eq!(
+            scope.judge(&url(text), 3),
+            Judgement::In,
+            "{text} from {seed}"
+        );
+    }
+    for text in outside {
+        let judgement = scope.judge(&url(text), 3);
+        assert_eq!(
+            judgement,
+            Judgement::Out(Reason::OutOfReach(reach)),
+            "{text} from {seed}"
+        );
+    }
+}
+
+#[test]
+fn a_site_is_a_host_and_what_is_under_it() {
+    check(
+        Reach::Site,
+        "https://docs.example.org/guide/",
+        &[
+            "http://docs.example.org/",
+            "https://v2.docs.example.org:8443/x",
+            "https://docs.example.org./",
+        ],
+        &[
+            "https://example.org/",
+            "https://www.example.org/",
+            "https://mydocs.example.org/",
+        ],
+    );
+    check(
+        Reach::Site,
+        "https://www.example.org/",
+        &[
+            "https://example.org/",
+            "https://www.example.org/",
+            "https://docs.example.org/",
+        ],
+        &[
+            "https://notexample.org/",
+            "https://example.org.evil.com/",
+            "https://example.com/",
+        ],
+    );
+    // others' sites stand under a public suffix; an address or a bare name has nothing under it
+    check(
+        Reach::Site,
+        "https://github.io/",
+        &["https://github.io/x"],
+        &["https://me.github.io/"],
+    );
+    check(
+        Reach::Site,
+        "http://localhost:81/",
+        &["http://localhost:81/x"],
+        &["http://a.localhost:81/", "http://localhost/"],
+    );
+    check(
+        Reach::Site,
+        "http://127.0.0.1/",
+        &["http://127.0.0.1/x"],
+        &["http://127.0.0.2/", "http://127.0.0.1:8080/"],
+    );
+}
+
+#[test]
+fn other_reaches() {
+    check(
+        Reach::Domain,
+        "https://docs.example.co.uk/",
+        &[
+            "https://example.co.uk/",
+            "http://www.example.co.uk/",
+            "https://a.b.example.co.uk/",
+        ],
+        &["https://other.co.uk/", "https://co.uk/"],
+    );
+    check(
+        Reach::Domain,
+        "https://me.github.io/",
+        &["https://me.github.io/x", "https://a.me.github.io/"],
+        &["https://you.github.io/", "https://github.io/"],
+    );
+    // a public suffix below the domain belongs to others
+    check(
+        Reach::Domain,
+        "https://github.io/",
+        &["https://github.io/"],
+        &["https://me.github.io/"],
+    );
+    check(
+        Reach::Host,
+        "https://example.org/",
+        &["https://example.org/x", "http://example.org/"],
+        &["https://www.example.org/", "https://example.org:8443/"],
+    );
+    check(
+        Reach::Prefix,
+        "https://example.org/docs/index.html",
+        &["https://example.org/docs/a/b", "http://example.org/docs/"],
+        &[
+            "https://example.org/docs",
+            "https://example.org/other",
+            "https://a.example.org/docs/",
+        ],
+    );
+    check(
+        Reach::Anywhere,
+        "https://example.org/",
+        &["https://elsewhere.com/"],
+        &[],
+    );
+    check(
+        Reach::Nowhere,
+        "https://example.org/",
+        &[],
+        &["https://example.org/"],
+    );
+}
+
+#[test]
+fn lists_widen_and_filters_narrow() {
+    let config: ScopeConfig = serde_json::from_str(
+        r#"{
+            "reach": "host", "max_depth": 5,
+            "prefixes": ["https://other.org/a/"], "suffixes": ["*.no"],
+            "include": ["^https?://[a-z]+\\.wiki\\.org/"], "exclude": ["[?&]print=1"],
+            "domains": {"deny": ["bad.example.no", "BÜCHER.no"]},
+            "paths": {"deny": ["/private", "/*.zip$"]}
+        }"#,
+    )
+    .expect("a configuration");
+    let scope = scope(&config, "https://example.org/");
+    for text in [
+        "https://example.org/",
+        "https://other.org/a/b",
+        "https://nrk.no/",
+        "https://en.wiki.org/x",
+    ] {
+        assert!(scope.judge(&url(text), 5).is_in(), "{text}");
+    }
+    let why = |text: &str| scope.judge(&url(text), 1).to_string();
+    assert_eq!(
+        why("https://example.org/?print=1"),
+        "out of scope: excluded by the expression [?&]print=1"
+    );
+    assert_eq!(
+        why("https://a.bad.example.no/"),
+        "out of scope: the domain bad.example.no is denied"
+    );
+    assert_eq!(
+        why("https://bücher.no/"),
+        "out of scope: the domain BÜCHER.no is denied"
+    );
+    assert_eq!(
+        why("https://example.org/%70rivate/x"),
+        "out of scope: paths like /private are denied"
+    );
+    assert_eq!(
+        why("https://example.org/a.zip"),
+        "out of scope: paths like /*.zip$ are denied"
+    );
+    assert_eq!(why("https://example.org/a.zip?x"), "in scope");
+    assert_eq!(
+        why("https://a.example.org/"),
+        "out of scope: on the host of no seed"
+    );
+    assert_eq!(
+        scope.judge(&url("https://example.org/"), 6).to_string(),
+        "out of scope: 6 links away from a seed, at most 5 are followed"
+    );
+}
+
+#[test]
+fn what_is_not_allowed_by_name_is_out() {
+    let only = |text: &str| Filter {
+        allow: vec![text.into()],
+        deny: vec![],
+    };
+    let config = ScopeConfig {
+        reach: Reach::Anywhere,
+        domains: only("example.org"),
+        paths: only("/docs/"),
+        types: Filter {
+            allow: vec!["text/*".into()],
+            deny: vec!["text/CSS".into()],
+        },
+        addresses: Filter {
+            allow: vec!["192.0.2.0/24".into(), "2001:db8::/32".into()],
+            deny: vec!["192.0.2.7".into()],
+        },
+        ..Default::default()
+    };
+    let scope = scope(&config, "https://example.org/");
+    assert!(scope.judge(&url("https://a.example.org/docs/x"), 0).is_in());
+    let out = |reason| Judgement::Out(reason);
+    assert_eq!(
+        scope.judge(&url("https://example.com/docs/"), 0),
+        out(Reason::DomainNotAllowed)
+    );
+    assert_eq!(
+        scope.judge(&url("https://example.org/x"), 0),
+        out(Reason::PathNotAllowed)
+    );
+
+    assert!(scope.judge_type("Text/HTML; charset=utf-8").is_in());
+    assert_eq!(scope.judge_type("image/png"), out(Reason::TypeNotAllowed));
+    assert_eq!(scope.judge_type(""), out(Reason::TypeNotAllowed));
+    assert_eq!(
+        scope.judge_type("text/css"),
+        out(Reason::TypeDenied("text/CSS".into()))
+    );
+
+    let address = |text: &str| scope.judge_address(text.parse().expect("an address"));
+    assert!(address("192.0.2.1").is_in() && address("2001:db8:1::1").is_in());
+    assert!(address("::ffff:192.0.2.1").is_in(), "IPv4 in IPv6 clothes");
+    assert_eq!(
+        address("192.0.2.7"),
+        out(Reason::AddressDenied("192.0.2.7".into()))
+    );
+    assert_eq!(
+        address("::ffff:192.0.2.7"),
+        out(Reason::AddressDenied("192.0.2.7".into()))
+    );
+    assert_eq!(address("192.0.3.1"), out(Reason::AddressNotAllowed));
+}
+
+#[test]
+fn ranges() {
+    let contains = |range: &str, address: &str| {
+        range
+            .parse::<Range>()
+            .expect("a range")
+            .contains(address.parse().expect("an address"))
+    };
+    assert!(
+        contains("10.1.2.3/8", "10.255.0.1"),
+        "bits beyond the length do not matter"
+    );
+    assert!(contains("0.0.0.0/0", "255.1.1.1") && contains("::/0", "2001::1"));
+    assert!(!contains("0.0.0.0/0", "2001::1") && !contains("::/0", "1.2.3.4"));
+    assert!(contains("1.2.3.4", "1.2.3.4") && !contains("1.2.3.4/32", "1.2.3.5"));
+    for bad in [
+        "",
+        "1.2.3",
+        "1.2.3.4/33",
+        "::/129",
+        "1.2.3.4/",
+        "1.2.3.4/-1",
+        "a/8",
+    ] {
+        assert!(bad.parse::<Range>().is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let error = |json: &str| {
+        let config: ScopeConfig = serde_json::from_str(json).expect("a configuration");
+        Scope::new(&config, &[]).expect_err("no scope").to_string()
+    };
+    assert!(
+        error(r#"{"prefixes": ["example.org"]}"#).contains("\"example.org\" is not a URL prefix")
+    );
+    assert!(error(r#"{"addresses": {"deny": ["10/8"]}}"#).contains("10/8"));
+    assert!(error(r#"{"domains": {"deny": ["a b"]}}"#).contains("a b"));
+    assert!(error(r#"{"suffixes": ["."]}"#).contains("not a domain name"));
+    assert!(error(r#"{"include": ["("]}"#).contains('('));
+    assert!(serde_json::from_str::<ScopeConfig>(r#"{"dephth": 1}"#).is_err());
+    assert!(serde_json::from_str::<ScopeConfig>(r#"{"domains": {"block": []}}"#).is_err());
+}

@@ -33,6 +33,11 @@ impl Counters {
         self.counters.get(&place).copied().unwrap_or_default()
     }
 
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.counters.len()
+    }
+
     pub fn count(&mut self, place: u64) {
         let counter = self.entry(place);
         counter.urls = counter.urls.saturating_add(1);
