@@ -275,6 +275,16 @@ fn open(path: &Path, progress: &'static str) -> Result<(Box<dyn Read>, ProgressB
     Ok((Box::new(Cursor::new(start).chain(bytes)), bar))
 }
 
+/// All of a file as text.
+pub fn text(path: &Path, progress: &'static str) -> Result<String> {
+    let (mut bytes, bar) = open(path, progress)?;
+    let mut text = String::new();
+    let read = bytes.read_to_string(&mut text);
+    bar.finish_and_clear();
+    read.map_err(|error| BadInput::file(path, format!("cannot be read as text: {error}")))?;
+    Ok(text)
+}
+
 fn first(bytes: &mut impl Read, length: usize) -> io::Result<Vec<u8>> {
     let mut start = Vec::with_capacity(length);
     bytes.take(length as u64).read_to_end(&mut start)?;

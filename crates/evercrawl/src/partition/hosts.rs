@@ -26,8 +26,8 @@ pub struct Hosts {
     pub address: Vec<Option<IpAddr>>,
     /// Links between different hosts: from, to, how many.
     pub links: Vec<(u32, u32, f64)>,
-    /// Links of hosts to themselves.
-    pub self_links: f64,
+    /// Links of each host to itself.
+    pub inside: Vec<f64>,
     numbers: HashMap<Vec<u8>, u32>,
 }
 
@@ -61,6 +61,7 @@ impl Hosts {
         self.numbers.insert(name.to_vec(), number);
         self.names.push(String::from_utf8_lossy(name).into_owned());
         self.pages.push(1);
+        self.inside.push(0.0);
         self.address.push(None);
         number
     }
@@ -121,7 +122,7 @@ impl Hosts {
                 self.links.push((from, to, count));
                 continue;
             }
-            self.self_links += count;
+            self.inside[from as usize] += count;
             match self_links {
                 SelfLinks::Ignore => {}
                 SelfLinks::Pages => {
