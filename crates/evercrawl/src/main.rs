@@ -8,6 +8,7 @@ mod demo;
 mod fingerprint;
 mod interrupt;
 mod new_file;
+mod partition;
 mod plan;
 mod reproduce;
 mod simulate;
@@ -32,6 +33,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Demo(demo::Arguments),
+    Partition(partition::Arguments),
     Plan(plan::Arguments),
     Reproduce(reproduce::Arguments),
     Simulate(simulate::Arguments),
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
     // clap itself ends with 2 on arguments it cannot read
     let outcome = match Arguments::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Partition(arguments) => partition::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),

@@ -5,7 +5,10 @@ mod default;
 mod histories;
 mod lab;
 mod learning;
+mod national;
 mod outcome;
+mod partition_algebraic;
+mod partition_download;
 mod verdict;
 mod webbase;
 mod wikipedia;
@@ -78,6 +81,10 @@ enum What {
     Learning,
     /// The default policy against all others
     Default,
+    /// What partitions of a national web are worth, by formula
+    PartitionAlgebraic,
+    /// What they are worth when it is downloaded
+    PartitionDownload,
     /// All of them
     All,
 }
@@ -167,6 +174,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             What::Classical => classical::run(&lab)?,
             What::Learning => learning::run(&lab)?,
             What::Default => default::run(&lab)?,
+            What::PartitionAlgebraic => partition_algebraic::run(&lab)?,
+            What::PartitionDownload => partition_download::run(&lab)?,
             What::List | What::All => unreachable!("neither is an experiment"),
         };
         outcome.write(&folder(arguments, what), &command(arguments, what))?;

@@ -1,5 +1,6 @@
 //! `evercrawl simulate`: what would happen, under a virtual clock.
 
+mod download;
 mod freshness;
 mod input;
 mod output;
@@ -7,6 +8,7 @@ mod report;
 mod trace;
 mod when;
 
+pub use download::Row;
 pub use input::replay;
 pub use trace::Trace;
 
@@ -22,12 +24,14 @@ pub struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum What {
+    Download(Box<download::Arguments>),
     Freshness(Box<freshness::Arguments>),
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.what {
+        What::Download(arguments) => download::run(arguments),
         What::Freshness(arguments) => freshness::run(arguments),
     }
 }

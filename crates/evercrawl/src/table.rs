@@ -63,6 +63,47 @@ impl Table {
         Ok(table)
     }
 
+    /// Opens a table whose header may be missing, and whose fields may be apart by tabs. Without a
+    /// header the columns are these, in this order.
+    pub fn open_loose(path: &Path, columns: &[&str], progress: &'static str) -> Result<Self> {
+        let (bytes, bar) = open(path, progress)?;
+        let mut bytes = io::BufReader::with_capacity(BUFFER, bytes);
+        let mut start = Vec::new();
+        let read = (&mut bytes)
+            .take(BUFFER as u64)
+            .read_until(b'\n', &mut start);
+        read.map_err(|error| BadInput::file(path, format!("cannot be read: {error}")))?;
+        let tabs = start.contains(&b'\t');
+        let delimiter = if tabs { b'\t' } else { b',' };
+        let first: Vec<&[u8]> = start.split(|&byte| byte == delimiter).collect();
+        let is_column = |field: &&[u8]| columns.iter().any(|c| c.as_bytes() == field.trim_ascii());
+        let has_header = first.iter().any(is_column) || start.trim_ascii().is_empty();
+        if !has_header && first.len() < columns.len() {
+            let (found, expected) = (first.len(), columns.join(","));
+            let reason = format!("{found} field(s) and no header; expected {expected}");
+            return Err(BadInput::at(path, 1, reason).into());
+        }
+        let unnamed = vec![Vec::new(); first.len().saturating_sub(columns.len())];
+        let mut table = Self {
+            path: path.to_path_buf(),
+            reader: csv::ReaderBuilder::new()
+                .buffer_capacity(BUFFER)
+                .delimiter(delimiter)
+                .quoting(!tabs)
+                .has_headers(has_header)
+                .from_reader(Box::new(Cursor::new(start).chain(bytes)) as Box<dyn Read>),
+            record: ByteRecord::new(),
+            header: columns.iter().map(|c| c.as_bytes().to_vec()).collect(),
+            bar,
+        };
+        if has_header {
+            table.read_header(columns)?;
+        } else {
+            table.header.extend(unnamed);
+        }
+        Ok(table)
+    }
+
     fn read_header(&mut self, required: &[&str]) -> Result<()> {
         let header = match self.reader.byte_headers() {
             Ok(header) => header.clone(),
@@ -106,6 +147,11 @@ impl Table {
             }
             Err(error) => Err(self.explain(error)),
         }
+    }
+
+    /// How many fields the row has.
+    pub fn fields(&self) -> usize {
+        self.record.len()
     }
 
     /// A field of the row.
@@ -227,6 +273,16 @@ fn open(path: &Path, progress: &'static str) -> Result<(Box<dyn Read>, ProgressB
         start.clear();
     }
     Ok((Box::new(Cursor::new(start).chain(bytes)), bar))
+}
+
+/// All of a file as text.
+pub fn text(path: &Path, progress: &'static str) -> Result<String> {
+    let (mut bytes, bar) = open(path, progress)?;
+    let mut text = String::new();
+    let read = bytes.read_to_string(&mut text);
+    bar.finish_and_clear();
+    read.map_err(|error| BadInput::file(path, format!("cannot be read as text: {error}")))?;
+    Ok(text)
 }
 
 fn first(bytes: &mut impl Read, length: usize) -> io::Result<Vec<u8>> {

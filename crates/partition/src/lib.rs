@@ -12,6 +12,7 @@ pub mod graph;
 pub mod hash;
 pub mod hierarchy;
 pub mod limits;
+pub mod method;
 pub mod moves;
 pub mod multilevel;
 pub mod objectives;

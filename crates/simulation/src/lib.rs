@@ -1,6 +1,7 @@
 //! Synthetic and recorded webs under a virtual clock: the simulators and the experiments.
 
 pub mod chart;
+pub mod download;
 pub mod generate;
 pub mod knowledge;
 pub mod lanes;

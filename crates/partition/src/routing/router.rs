@@ -101,6 +101,17 @@ impl Router {
         self.targets[owner as usize]
     }
 
+    /// The hosts that are listed by name, in their order, with where they go.
+    pub fn named(&self) -> Vec<(&str, Target)> {
+        let mut named: Vec<(&str, Target)> = self
+            .hosts
+            .iter()
+            .map(|(host, &owner)| (&**host, self.target(owner)))
+            .collect();
+        named.sort_unstable_by_key(|(host, _)| *host);
+        named
+    }
+
     /// How many hosts are listed by name.
     pub fn named_hosts(&self) -> usize {
         self.hosts.len()

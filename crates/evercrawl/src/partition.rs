@@ -1,0 +1,288 @@
+//! `evercrawl partition`: who downloads what.
+
+mod divide;
+mod hosts;
+mod judge;
+mod nearness;
+mod picture;
+mod prefixes;
+mod previous;
+mod report;
+mod robots;
+mod summary;
+mod tables;
+
+pub use hosts::{Hosts, SelfLinks};
+
+use crate::bad_input::BadInput;
+use crate::new_file::{NewFile, check_target};
+use crate::terminal::{self, complain};
+use anyhow::Result;
+use divide::{Level, Problem, Vertices, divide, link_graph};
+use nearness::Measured;
+use partition::method::Method;
+use robots::Robots;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use tables::Tables;
+
+const EXAMPLES: &str = "\
+Examples:
+  Divide a Web among the robots of a file, and write who gets what and the routing tables
+    evercrawl partition --links links.csv --robots robots.toml --out assignment.csv --tables tables
+
+  A robot was added to the file: change as little as is worth it
+    evercrawl partition --links links.csv --robots robots.toml --previous assignment.csv \\
+        --out assignment.csv --report report.html
+
+  What would hashing cost?
+    evercrawl partition --links links.csv --robots robots.toml --method hash-host
+
+Files, plain or gzipped; columns in any order, others are ignored; where a header is missing (not
+for --pages) the columns are these, and tabs may stand for commas:
+  --links     source,target,links          hosts and the number of links between them
+  --pages     host,pages[,address]         all hosts; without it those of --links, see --self-links
+  --rtt       robot,host,milliseconds      measured medians; missing pairs are no matter
+  --places    host,latitude,longitude      in degrees; robots have theirs in robots.toml
+  --prefixes  start,end,asn or prefix,asn  address blocks; or a MaxMind database (.mmdb)
+  --previous  host,robot                   as --out writes it
+  --robots    TOML; a [[robot]] for each, with
+                name = 'porto-1'           letters, digits, -, _ and .
+                group = 'europe/portugal'  the groups above it [default: none]
+                capacity = 2               in proportion to others [default: 1]
+                latitude = 41.15           in degrees, both or none
+                longitude = -8.61
+              [balance]: pages = 0.03, servers = 0.5, traffic = 0.5 (tolerances; -1: no limit)
+              [preference]: links = 1, rtt = 1, distance = 1 (0 leaves an objective out)
+
+Exit codes: 0 success, 1 failure, 2 bad input.";
+
+/// Divide the hosts of a Web among robots.
+///
+/// Few links between robots, short round-trip times, short distances, and equal shares: by a
+/// multilevel graph partitioner, or by hashes for comparison.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Links between hosts
+    #[arg(long, value_name = "CSV")]
+    links: PathBuf,
+
+    /// The robots and their groups
+    #[arg(long, value_name = "TOML")]
+    robots: PathBuf,
+
+    /// All hosts, with pages and addresses
+    #[arg(long, value_name = "CSV")]
+    pages: Option<PathBuf>,
+
+    /// Round-trip times between robots and hosts
+    #[arg(long, value_name = "CSV")]
+    rtt: Option<PathBuf>,
+
+    /// Where the hosts are
+    #[arg(long, value_name = "CSV")]
+    places: Option<PathBuf>,
+
+    /// Address blocks, for smaller routing tables
+    #[arg(long, value_name = "FILE")]
+    prefixes: Option<PathBuf>,
+
+    /// Who had what
+    #[arg(long, value_name = "CSV")]
+    previous: Option<PathBuf>,
+
+    /// With --previous: what moving a page costs, in links of an average page
+    #[arg(long, value_name = "LINKS", default_value_t = 1.0, value_parser = price)]
+    move_price: f64,
+
+    /// graph, single-level, hash-host, hash-address, hash-url or consistent-hash
+    #[arg(long, default_value = "graph")]
+    method: Method,
+
+    /// What is given away whole
+    #[arg(long, value_enum, default_value_t = Level::Hosts)]
+    level: Level,
+
+    /// What the links of a host to itself stand for [default: pages; with --pages: refuse]
+    #[arg(long, value_enum)]
+    self_links: Option<SelfLinks>,
+
+    /// Most pages that --self-links pages gives to a host
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    most_pages: u64,
+
+    /// Decides all that is random
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Write the robot of each host
+    #[arg(long, value_name = "CSV")]
+    out: Option<PathBuf>,
+
+    /// Write the routing table of each robot into this folder
+    #[arg(long, value_name = "DIR")]
+    tables: Option<PathBuf>,
+
+    /// Write a report with pictures, whole in one file
+    #[arg(long, value_name = "HTML")]
+    report: Option<PathBuf>,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Leave out the time measured, so that outputs can be compared byte for byte
+    #[arg(long)]
+    no_timings: bool,
+}
+
+fn price(text: &str) -> Result<f64, String> {
+    crate::units::not_negative(text).ok_or_else(|| "expected a number of at least 0".to_owned())
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    check(arguments)?;
+    let robots = Robots::read(&arguments.robots)?;
+    let self_links = arguments.self_links.unwrap_or(match arguments.pages {
+        Some(_) => SelfLinks::Refuse,
+        None => SelfLinks::Pages,
+    });
+    let hosts = Hosts::read(
+        &arguments.links,
+        arguments.pages.as_deref(),
+        self_links,
+        arguments.most_pages,
+    )?;
+    if arguments.level == Level::Addresses && hosts.address.iter().all(Option::is_none) {
+        let reason = "--level addresses needs --pages with a column 'address'";
+        return Err(BadInput(reason.to_owned()).into());
+    }
+    let rtt = (arguments.rtt.as_deref())
+        .map(|file| nearness::read_rtt(file, &hosts, &robots))
+        .transpose()?;
+    let places = (arguments.places.as_deref())
+        .map(|file| nearness::read_places(file, &hosts))
+        .transpose()?;
+    let distance: Option<Vec<Measured>> = match (&arguments.places, &places) {
+        (Some(file), Some(places)) => Some(nearness::distances(file, &robots, places)?),
+        _ => None,
+    };
+    let blocks = match &arguments.prefixes {
+        Some(file) => prefixes::read(file)?,
+        None => Vec::new(),
+    };
+    let previous = (arguments.previous.as_deref())
+        .map(|file| previous::read(file, &hosts, &robots))
+        .transpose()?;
+
+    let problem = Problem {
+        hosts: &hosts,
+        robots: &robots,
+        rtt: rtt.as_deref(),
+        distance: distance.as_deref(),
+        previous: previous.as_ref().map(|previous| previous.part.as_slice()),
+        price: arguments.move_price,
+        seed: arguments.seed,
+    };
+    let clock = Instant::now();
+    let vertices = Vertices::new(&hosts, arguments.level);
+    let links = link_graph(&hosts, &vertices, robots.robots.len())
+        .map_err(|error| BadInput::file(&arguments.links, error))?;
+    let part = divide(&problem, arguments.method, &vertices, &links)?;
+    let seconds = clock.elapsed().as_secs_f64();
+    drop(links);
+
+    let mut summary = judge::judge(
+        &problem,
+        arguments.method,
+        arguments.level,
+        &vertices,
+        part.as_deref(),
+    )?;
+    summary.seconds = (!arguments.no_timings).then_some(seconds);
+    if let Some(previous) = &previous {
+        summary.warnings.extend(previous.warnings.iter().cloned());
+    }
+    if let Some(part) = &part {
+        let tables = Tables::new(&robots, &hosts, part, &blocks)?;
+        judge::add_tables(&mut summary, &tables.sizes());
+        write(arguments, &hosts, &robots, part, &tables)?;
+    }
+    if let Some(path) = &arguments.report {
+        let flows = part
+            .as_deref()
+            .map(|part| judge::flows(&hosts, part, robots.robots.len()));
+        let map = places.as_deref().zip(part.as_deref());
+        let page = report::html(&summary, &robots, flows.as_deref(), map);
+        let mut file = NewFile::create(path)?;
+        file.write_all(page.as_bytes())?;
+        file.finish()?;
+    }
+    for warning in &summary.warnings {
+        complain("warning", warning);
+    }
+    let text = if arguments.json {
+        summary.json()?
+    } else {
+        summary.table()
+    };
+    Ok(terminal::print(&text)?)
+}
+
+fn write(
+    arguments: &Arguments,
+    hosts: &Hosts,
+    robots: &Robots,
+    part: &[u32],
+    tables: &Tables,
+) -> Result<()> {
+    let assignment = (arguments.out.as_deref())
+        .map(|path| -> Result<NewFile> {
+            let mut rows = csv::Writer::from_writer(NewFile::create(path)?);
+            rows.write_record(["host", "robot"])?;
+            for (host, &robot) in hosts.names.iter().zip(part) {
+                rows.write_record([host, &robots.robots[robot as usize].name])?;
+            }
+            let file = rows.into_inner().map_err(csv::IntoInnerError::into_error)?;
+            Ok(file)
+        })
+        .transpose()?;
+    if let Some(folder) = &arguments.tables {
+        tables.write(folder)?;
+    }
+    assignment.map_or(Ok(()), NewFile::finish)
+}
+
+/// Refuses what cannot be, before any work is done.
+fn check(arguments: &Arguments) -> Result<()> {
+    if arguments.method == Method::HashUrl
+        && (arguments.out.is_some() || arguments.tables.is_some())
+    {
+        let reason = "hash-url divides the pages of each host, so no host has a robot: leave out \
+                      --out and --tables";
+        return Err(BadInput(reason.to_owned()).into());
+    }
+    // --previous may be replaced by what follows from it
+    let files = [
+        Some(&arguments.links),
+        Some(&arguments.robots),
+        arguments.pages.as_ref(),
+        arguments.rtt.as_ref(),
+        arguments.places.as_ref(),
+        arguments.prefixes.as_ref(),
+    ];
+    let inputs: Vec<&Path> = files.into_iter().flatten().map(PathBuf::as_path).collect();
+    for output in [&arguments.out, &arguments.report].into_iter().flatten() {
+        check_target(output, &inputs)?;
+    }
+    if let Some(folder) = &arguments.tables
+        && folder.exists()
+        && !folder.is_dir()
+    {
+        return Err(BadInput::file(folder, "is not a directory").into());
+    }
+    Ok(())
+}

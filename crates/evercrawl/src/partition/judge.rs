@@ -1,0 +1,151 @@
+//! What an assignment is worth.
+
+use super::divide::{Level, Problem, Vertices};
+use super::hosts::Hosts;
+use super::nearness::Measured;
+use super::summary::{Share, Summary, TableSizes};
+use crate::bad_input::BadInput;
+use clap::ValueEnum;
+use partition::hash::Shares;
+use partition::method::Method;
+use partition::task::NOWHERE;
+
+/// Links from robots to robots, robot by robot.
+pub fn flows(hosts: &Hosts, part: &[u32], robots: usize) -> Vec<f64> {
+    let mut flows = vec![0.0; robots * robots];
+    for &(from, to, links) in &hosts.links {
+        let (from, to) = (part[from as usize] as usize, part[to as usize] as usize);
+        flows[from * robots + to] += links;
+    }
+    flows
+}
+
+/// Judges the assignment, or what hash-url is expected to do where there is none.
+pub fn judge(
+    problem: &Problem,
+    method: Method,
+    level: Level,
+    vertices: &Vertices,
+    part: Option<&[u32]>,
+) -> Result<Summary, BadInput> {
+    let (hosts, robots) = (problem.hosts, &problem.robots.robots);
+    let count = robots.len();
+    let capacities = problem.robots.capacities();
+    let all: f64 = capacities.iter().sum();
+    let shares = Shares::new(&capacities).map_err(|error| BadInput(error.to_string()))?;
+    let pages: u64 = hosts.pages.iter().sum();
+    let links: f64 = hosts.links.iter().map(|row| row.2).sum();
+    let mut own = vec![(0_u64, 0_u64); count];
+    let mut exchange = vec![0.0; count];
+    let mut cut = 0.0;
+    if let Some(part) = part {
+        for (&robot, &pages) in part.iter().zip(&hosts.pages) {
+            own[robot as usize].0 += pages;
+            own[robot as usize].1 += 1;
+        }
+        let flows = flows(hosts, part, count);
+        for pair in (0..count * count).filter(|pair| pair / count != pair % count) {
+            cut += flows[pair];
+            exchange[pair / count] += flows[pair];
+            exchange[pair % count] += flows[pair];
+        }
+    } else {
+        // every robot has its share of every host, and of the links that it hands over
+        cut = links * shares.url_cut();
+        for robot in 0..count {
+            let share = shares.url_share(robot as u32);
+            own[robot] = ((share * pages as f64) as u64, hosts.names.len() as u64);
+            exchange[robot] = 2.0 * links * share * (1.0 - share);
+        }
+    }
+    let heaviest = |value: &dyn Fn(usize) -> f64, total: f64| {
+        let relative = |robot: usize| value(robot) * all / (capacities[robot] * total.max(1.0));
+        (0..count).map(relative).fold(0.0, f64::max)
+    };
+    let servers: u64 = own.iter().map(|own| own.1).sum();
+    let previous = problem.previous.zip(part);
+    let moved = previous.map(|(before, after)| {
+        let moved = (0..after.len()).filter(|&h| before[h] != NOWHERE && before[h] != after[h]);
+        let (pages, hosts): (Vec<u64>, Vec<()>) = moved.map(|h| (hosts.pages[h], ())).unzip();
+        (pages.iter().sum(), hosts.len())
+    });
+    let mean = |measured: Option<&[Measured]>| {
+        let (measured, part) = measured.zip(part)?;
+        let mut sum = (0.0, 0.0);
+        for m in measured {
+            if part[m.host as usize] == m.robot {
+                let pages = hosts.pages[m.host as usize] as f64;
+                sum = (sum.0 + pages * m.cost, sum.1 + pages);
+            }
+        }
+        (sum.1 > 0.0).then(|| sum.0 / sum.1)
+    };
+    let name = |value: Option<clap::builder::PossibleValue>| {
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    };
+    Ok(Summary {
+        method: method.to_string(),
+        level: name(level.to_possible_value()),
+        seed: problem.seed,
+        hosts: hosts.names.len(),
+        vertices: vertices.count,
+        pages,
+        links,
+        cut,
+        cut_share: cut / links.max(f64::MIN_POSITIVE),
+        cut_between_groups: part.and_then(|part| between_groups(problem, part)),
+        balance_pages: heaviest(&|robot| own[robot].0 as f64, pages as f64),
+        balance_servers: heaviest(&|robot| own[robot].1 as f64, servers as f64),
+        balance_exchange: {
+            let total: f64 = exchange.iter().sum();
+            exchange.iter().copied().fold(0.0, f64::max) * count as f64
+                / total.max(f64::MIN_POSITIVE)
+        },
+        mean_rtt_ms: mean(problem.rtt),
+        mean_distance_km: mean(problem.distance),
+        moved_pages: moved.map(|moved| moved.0),
+        moved_hosts: moved.map(|moved| moved.1),
+        tables: None,
+        seconds: None,
+        robots: (0..count)
+            .map(|j| Share {
+                robot: robots[j].name.clone(),
+                group: robots[j].groups.join("/"),
+                capacity: robots[j].capacity,
+                pages: own[j].0,
+                hosts: own[j].1,
+                exchanged_links: exchange[j],
+                table_blocks: None,
+                table_hosts: None,
+            })
+            .collect(),
+        warnings: Vec::new(),
+    })
+}
+
+/// Links between members of the top, where some of them are groups.
+fn between_groups(problem: &Problem, part: &[u32]) -> Option<f64> {
+    let tree = &problem.robots.tree;
+    (tree.levels() > 1).then(|| {
+        let member = |host: u32| tree.path(part[host as usize])[0];
+        let crossing = problem.hosts.links.iter();
+        let crossing = crossing.filter(|row| member(row.0) != member(row.1));
+        crossing.map(|row| row.2).sum()
+    })
+}
+
+/// Notes the sizes of the routing tables: blocks and host names.
+pub fn add_tables(summary: &mut Summary, sizes: &[(usize, usize)]) {
+    let entries = || sizes.iter().map(|(blocks, hosts)| blocks + hosts);
+    let largest = entries().max().unwrap_or(0);
+    summary.tables = Some(TableSizes {
+        largest,
+        mean: entries().sum::<usize>() as f64 / sizes.len().max(1) as f64,
+        host_list: summary.hosts,
+        times_smaller: summary.hosts as f64 / largest.max(1) as f64,
+    });
+    for (share, &(blocks, hosts)) in summary.robots.iter_mut().zip(sizes) {
+        share.table_blocks = Some(blocks);
+        share.table_hosts = Some(hosts);
+    }
+}

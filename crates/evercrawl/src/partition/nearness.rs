@@ -1,0 +1,113 @@
+//! Measured times and known places: `--rtt` and `--places`.
+
+use super::hosts::{Hosts, column};
+use super::robots::Robots;
+use crate::bad_input::BadInput;
+use crate::table::Table;
+use anyhow::Result;
+use simulation::download::internet::Place;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// A cost between a robot and a host: milliseconds or kilometres.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    pub robot: u32,
+    pub host: u32,
+    pub cost: f64,
+}
+
+/// Reads `robot,host,milliseconds`.
+pub fn read_rtt(file: &Path, hosts: &Hosts, robots: &Robots) -> Result<Vec<Measured>> {
+    let columns = ["robot", "host", "milliseconds"];
+    let mut table = Table::open_loose(file, &columns, "reading RTTs")?;
+    let [robot, host, cost] = columns.map(|name| column(&table, name));
+    let numbers: HashMap<&str, u32> = (0..)
+        .zip(&robots.robots)
+        .map(|(number, robot)| (robot.name.as_str(), number))
+        .collect();
+    let mut measured = Vec::new();
+    while table.next()? {
+        let name = String::from_utf8_lossy(table.name(robot)?);
+        let Some(&robot) = numbers.get(&*name) else {
+            let reason = format!("robot '{name}' is not in the file of robots");
+            return Err(table.error(reason).into());
+        };
+        measured.push(Measured {
+            robot,
+            host: known_host(&table, host, hosts)?,
+            cost: table.number(cost)?,
+        });
+    }
+    let before = measured.len();
+    measured.sort_by_key(|m: &Measured| (m.host, m.robot));
+    measured.dedup_by_key(|m| (m.host, m.robot));
+    if measured.len() < before {
+        let reason = "a robot and a host stand together more than once; expected one median each";
+        return Err(BadInput::file(file, reason).into());
+    }
+    Ok(measured)
+}
+
+/// Reads `host,latitude,longitude`.
+pub fn read_places(file: &Path, hosts: &Hosts) -> Result<Vec<Option<Place>>> {
+    let columns = ["host", "latitude", "longitude"];
+    let mut table = Table::open_loose(file, &columns, "reading places")?;
+    let [host, latitude, longitude] = columns.map(|name| column(&table, name));
+    let mut places = vec![None; hosts.names.len()];
+    while table.next()? {
+        let degrees = |column: usize, most: f64| -> Result<f64, BadInput> {
+            let text = String::from_utf8_lossy(table.field(column)).into_owned();
+            let number = text.trim().parse::<f64>().ok();
+            number.filter(|n| n.abs() <= most).ok_or_else(|| {
+                table.error(format!(
+                    "'{text}' is no place: expected degrees from -{most} to {most}"
+                ))
+            })
+        };
+        let place = Place {
+            latitude: degrees(latitude, 90.0)?,
+            longitude: degrees(longitude, 180.0)?,
+        };
+        places[known_host(&table, host, hosts)? as usize] = Some(place);
+    }
+    Ok(places)
+}
+
+/// Kilometres from every robot to every host whose place is known.
+pub fn distances(
+    file: &Path,
+    robots: &Robots,
+    places: &[Option<Place>],
+) -> Result<Vec<Measured>, BadInput> {
+    let mut measured = Vec::new();
+    for (robot, known) in (0..).zip(&robots.robots) {
+        let Some(here) = known.place else {
+            let reason = format!(
+                "is no use: the robot '{}' has no latitude and longitude",
+                known.name
+            );
+            return Err(BadInput::file(file, reason));
+        };
+        for (host, place) in (0..).zip(places) {
+            if let Some(place) = place {
+                measured.push(Measured {
+                    robot,
+                    host,
+                    cost: here.kilometres_to(place),
+                });
+            }
+        }
+    }
+    Ok(measured)
+}
+
+fn known_host(table: &Table, column: usize, hosts: &Hosts) -> Result<u32, BadInput> {
+    let name = table.name(column)?;
+    hosts.number(name).ok_or_else(|| {
+        let name = String::from_utf8_lossy(name);
+        table.error(format!(
+            "host '{name}' is unknown: no link and no page of it is"
+        ))
+    })
+}

@@ -1,0 +1,81 @@
+//! Routing tables as files, one a robot.
+
+use super::hosts::Hosts;
+use super::robots::Robots;
+use crate::bad_input::BadInput;
+use crate::new_file::NewFile;
+use anyhow::{Context, Result};
+use partition::routing::{Assigned, Fleet, Prefix, Target};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+/// The tables of all robots.
+pub struct Tables<'a> {
+    robots: &'a Robots,
+    fleet: Fleet,
+}
+
+impl<'a> Tables<'a> {
+    pub fn new(
+        robots: &'a Robots,
+        hosts: &Hosts,
+        part: &[u32],
+        blocks: &[Prefix],
+    ) -> Result<Self, BadInput> {
+        let assigned: Vec<Assigned> = (hosts.names.iter().zip(&hosts.address))
+            .zip(part)
+            .map(|((host, &address), &robot)| Assigned {
+                host: host.clone(),
+                address,
+                robot,
+            })
+            .collect();
+        let fleet = Fleet::new(robots.tree.clone(), &assigned, blocks);
+        let fleet = fleet.map_err(|error| BadInput(error.to_string()))?;
+        Ok(Self { robots, fleet })
+    }
+
+    /// Entries of each robot's table: blocks, and hosts by name.
+    pub fn sizes(&self) -> Vec<(usize, usize)> {
+        (0..self.robots.robots.len() as u32)
+            .map(|robot| {
+                let router = self.fleet.router(robot);
+                (router.table().len(), router.named_hosts())
+            })
+            .collect()
+    }
+
+    /// Writes `ROBOT.csv` for all robots into a folder, made if need be; none before all are
+    /// written whole.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let mut files = Vec::new();
+        for (number, robot) in (0..).zip(&self.robots.robots) {
+            let router = self.fleet.router(number);
+            let mut file = NewFile::create(&folder.join(format!("{}.csv", robot.name)))?;
+            writeln!(file, "kind,key,target")?;
+            for (host, target) in router.named() {
+                writeln!(file, "host,{host},{}", self.name(number, target))?;
+            }
+            for entry in router.table().entries() {
+                let target = self.name(number, router.target(entry.owner));
+                writeln!(file, "block,{},{target}", entry.prefix)?;
+            }
+            files.push(file);
+        }
+        files.into_iter().try_for_each(NewFile::finish)
+    }
+
+    /// The robot or group that a target means.
+    fn name(&self, robot: u32, target: Target) -> String {
+        let first = self.fleet.robots_of(robot, target).start;
+        let meant = &self.robots.robots[first as usize];
+        match target {
+            Target::Member { level, .. } if (level as usize) < meant.groups.len() => {
+                meant.groups[..=level as usize].join("/")
+            }
+            _ => meant.name.clone(),
+        }
+    }
+}
