@@ -1,1 +1,6 @@
-//! The Internet as seen from here: probes, routes, places.
+#![doc = include_str!("../README.md")]
+
+pub mod pace;
+pub mod probe;
+pub mod sampling;
+pub mod wire;
