@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod pace;
+pub mod place;
 pub mod probe;
 pub mod sampling;
 pub mod wire;
