@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod approximate;
 pub mod pace;
 pub mod place;
 pub mod probe;

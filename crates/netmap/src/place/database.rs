@@ -58,8 +58,8 @@ impl CityDatabase {
 
     fn lookup(&self, address: IpAddr) -> Result<Option<Place>, MaxMindDbError> {
         let record = self.reader.lookup(address)?;
-        let latitude = number(&record, &[&["location", "latitude"], &["latitude"]])?;
-        let longitude = number(&record, &[&["location", "longitude"], &["longitude"]])?;
+        let latitude = number(&record, &[&["location", "latitude"], &["latitude"]]);
+        let longitude = number(&record, &[&["location", "longitude"], &["longitude"]]);
         let (Some(latitude), Some(longitude)) = (latitude, longitude) else {
             return Ok(None);
         };
@@ -69,8 +69,8 @@ impl CityDatabase {
         Ok(Some(Place {
             heuristic: Heuristic::Database,
             point,
-            city: text(&record, &[&["city", "names", "en"], &["city"]])?,
-            country: text(&record, &[&["country", "iso_code"], &["country_code"]])?,
+            city: text(&record, &[&["city", "names", "en"], &["city"]]),
+            country: text(&record, &[&["country", "iso_code"], &["country_code"]]),
         }))
     }
 }
@@ -102,7 +102,7 @@ impl AsDatabase {
         };
         Ok(Some(AsEntry {
             number,
-            organisation: text(&record, &[&["autonomous_system_organization"]])?,
+            organisation: text(&record, &[&["autonomous_system_organization"]]),
             block: record.network()?.to_string(),
         }))
     }
@@ -117,31 +117,29 @@ fn open(path: &Path) -> Result<Reader<Vec<u8>>, DatabaseError> {
 
 type Found<'r> = LookupResult<'r, Vec<u8>>;
 
-/// The first of these fields that the record has as a text.
-fn text(record: &Found, fields: &[&[&str]]) -> Result<Option<String>, MaxMindDbError> {
-    for field in fields {
-        // a field of another type is as good as none
-        if let Ok(Some(text)) = record.decode_path::<String>(&keys(field)) {
-            return Ok(Some(text).filter(|text| !text.is_empty()));
-        }
-    }
-    Ok(None)
+/// The first of these fields that the record has as a text; one of another type is as good as none.
+fn text(record: &Found, fields: &[&[&str]]) -> Option<String> {
+    let found = fields
+        .iter()
+        .find_map(|field| record.decode_path::<String>(&keys(field)).ok().flatten());
+    found.filter(|text| !text.is_empty())
 }
 
 /// The first of these fields that the record has, as a number or as a text that is one.
-fn number(record: &Found, fields: &[&[&str]]) -> Result<Option<f64>, MaxMindDbError> {
-    for field in fields {
-        if let Ok(Some(number)) = record.decode_path::<f64>(&keys(field)) {
-            return Ok(Some(number));
-        }
-        if let Ok(Some(number)) = record.decode_path::<f32>(&keys(field)) {
-            return Ok(Some(number.into()));
-        }
-        if let Some(Ok(number)) = text(record, &[field])?.map(|text| text.parse()) {
-            return Ok(Some(number));
-        }
-    }
-    Ok(None)
+fn number(record: &Found, fields: &[&[&str]]) -> Option<f64> {
+    fields.iter().find_map(|field| {
+        let keys = keys(field);
+        let double = record.decode_path::<f64>(&keys).ok().flatten();
+        let single = || {
+            record
+                .decode_path::<f32>(&keys)
+                .ok()
+                .flatten()
+                .map(f64::from)
+        };
+        let written = || text(record, &[field])?.parse().ok();
+        double.or_else(single).or_else(written)
+    })
 }
 
 fn keys<'k>(field: &[&'k str]) -> Vec<PathElement<'k>> {

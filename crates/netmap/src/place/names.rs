@@ -39,7 +39,7 @@ pub fn from_name(host: &str) -> Vec<Place> {
         .strip_suffix(domain)
         .unwrap_or("")
         .trim_end_matches('.');
-    let institution = lookup(&INSTITUTIONS, domain);
+    let institution = INSTITUTIONS.get(domain);
     [
         (Heuristic::Airport, airport(own)),
         (Heuristic::Institution, institution),
@@ -92,10 +92,6 @@ fn row(name: &'static str, rest: &'static str) -> Option<City> {
         country,
         point,
     })
-}
-
-fn lookup<'t>(table: &'t Table, key: &str) -> Option<&'t City> {
-    table.get(key)
 }
 
 /// An airport code that is a label or a part of one between hyphens, alone or before digits. Alone
