@@ -1,1 +1,8 @@
-//! The Internet as seen from here: probes, routes, places.
+#![doc = include_str!("../README.md")]
+
+pub mod approximate;
+pub mod pace;
+pub mod place;
+pub mod probe;
+pub mod sampling;
+pub mod wire;

@@ -1,0 +1,99 @@
+#![doc = include_str!("place/README.md")]
+
+mod agreement;
+mod database;
+mod geodesic;
+mod loc;
+mod names;
+
+pub use agreement::{Agreement, Coverage, agreement, coverage};
+pub use database::{AsDatabase, AsEntry, CityDatabase, DatabaseError};
+pub use geodesic::distance_km;
+pub use loc::parse_loc;
+pub use names::{City, cities, from_name};
+
+use serde::Serialize;
+use std::fmt;
+
+/// A point on Earth, in degrees; north and east are positive.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// From −90 to 90.
+    pub latitude: f64,
+    /// From −180 to 180.
+    pub longitude: f64,
+}
+
+impl Point {
+    /// A point, if there is one with these coordinates.
+    pub fn new(latitude: f64, longitude: f64) -> Option<Self> {
+        let exists = latitude.abs() <= 90.0 && longitude.abs() <= 180.0;
+        exists.then_some(Self {
+            latitude,
+            longitude,
+        })
+    }
+}
+
+/// What said where something is; the most trusted first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Heuristic {
+    /// A DNS LOC record.
+    Loc,
+    /// An airport code in the host name.
+    Airport,
+    /// The domain of an institution.
+    Institution,
+    /// The name of a city in the host name.
+    City,
+    /// A geolocation database.
+    Database,
+}
+
+impl Heuristic {
+    /// All, the most trusted first.
+    pub const ALL: [Self; 5] = [
+        Self::Loc,
+        Self::Airport,
+        Self::Institution,
+        Self::City,
+        Self::Database,
+    ];
+
+    /// As it stands in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Loc => "loc",
+            Self::Airport => "airport",
+            Self::Institution => "institution",
+            Self::City => "city",
+            Self::Database => "database",
+        }
+    }
+
+    /// The heuristic of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+}
+
+impl fmt::Display for Heuristic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One answer to where something is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Place {
+    /// Who says so.
+    pub heuristic: Heuristic,
+    /// Where.
+    #[serde(flatten)]
+    pub point: Point,
+    /// The city, when known.
+    pub city: Option<String>,
+    /// Two letters, when known.
+    pub country: Option<String>,
+}
