@@ -1,45 +1,45 @@
-//! `evercrawl demo`: the freshness engine at work on a small simulated web.
+//! `evercrawl demo`: a changing web on loopback, crawled and kept fresh.
 
-mod contest;
-mod screen;
+mod scene;
 mod summary;
 
 use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::terminal::{self, complain};
 use anyhow::Result;
-use contest::Contest;
-use screen::Screen;
-use std::io::{self, IsTerminal};
+use scene::Scene;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 use summary::Summary;
 
-const EXAMPLES: &str = "\
+const MORE: &str = "\
 What it shows:
-  354 pages on 20 servers change at random, in bursts, by the clock or never. A crawler may
-  make 200 visits a day and must leave each server alone for 20 minutes after a visit. At the
-  start it knows nothing of how often pages change; each visit tells it only whether the page
-  differs from the last visit. Beside it, on the same web with as many visits, a crawler that visits
-  all pages equally often.
+  A web of 20 hosts on this machine's loopback addresses, served over real HTTP: pages that change at
+  random, in bursts, by the clock or never; redirects, errors, slow hosts, robots.txt, sitemaps that
+  tell the truth and others that do not. One second here is a day there. The robot knows nothing of
+  it at the start: it discovers the pages, archives them, learns how they change, and spends its
+  requests where they buy most. Beside its own estimate stands the truth, which only the server knows.
 
-  The robot that fetches over HTTP is not part of this version: the web is simulated in the process,
-  under a virtual clock, with the very policy code the robot will run.
+  Ctrl-C ends it with what there is so far (exit code 130).";
 
-  On a terminal it takes about 25 seconds; into a pipe or a file, and with --json, it does not wait.
-  The same seed gives the same figures. Ctrl-C ends it with what there is so far (exit code 130).";
-
-/// Watch the freshness engine learn a small simulated web.
+/// Watch a changing web on loopback being crawled and kept fresh.
 ///
-/// Takes no files and no network.
+/// Takes about a minute, no files and no network but loopback.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = MORE)]
 pub struct Arguments {
-    /// Simulated days
-    #[arg(long, value_name = "N", default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..=3650))]
-    days: u32,
+    /// How long it runs; one second is a day of the web
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(5..=3600))]
+    seconds: u32,
 
-    /// Decides the web and all else that is random
+    /// Decides the web and its changes
     #[arg(long, default_value_t = 1)]
     seed: u64,
+
+    /// Keep page table and archive here instead of throwing them away
+    #[arg(long, value_name = "DIRECTORY")]
+    data: Option<PathBuf>,
 
     /// Print the result as JSON, and nothing before it
     #[arg(long)]
@@ -49,34 +49,51 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let stop = stop_on_interrupt();
-    let web = contest::web(arguments.seed, arguments.days);
-    let mut contest = Contest::new(&web, arguments.seed, arguments.days)?;
+    let mut scene = Scene::open(arguments)?;
     let watched = !arguments.json;
-    let mut screen = if io::stdout().is_terminal() && io::stderr().is_terminal() {
-        Screen::live(&contest)
-    } else {
-        Screen::plain(&contest)
-    };
+    let live = watched && io::stderr().is_terminal();
     if watched {
-        terminal::print(&summary::introduction(&contest))?;
-        screen.begin()?;
+        terminal::print(&summary::introduction(&scene))?;
     }
-    while contest.step(stop) {
-        if watched {
-            screen.show(&contest, stop)?;
+    let end = Duration::from_secs(u64::from(arguments.seconds));
+    let every = Duration::from_millis(if live { 500 } else { 5000 });
+    let began = Instant::now();
+    let mut shown = began;
+    let mut drawn = 0;
+    while began.elapsed() < end && !stop.load(Ordering::Relaxed) && !scene.crawl.is_over() {
+        std::thread::sleep(Duration::from_millis(50));
+        scene.sample();
+        if watched && shown.elapsed() >= every {
+            shown = Instant::now();
+            drawn = show(&scene, live, drawn)?;
         }
     }
-    screen.end();
-    let summary = Summary::new(&contest, arguments);
+    let seen = scene.close()?;
+    let summary = Summary::new(&seen, arguments);
     terminal::print(&if arguments.json {
         summary.json()?
     } else {
         summary.text()
     })?;
-    if contest.is_over() {
-        return Ok(());
+    if stop.load(Ordering::Relaxed) {
+        complain("warning", "interrupted: the figures are of the time so far");
+        return Err(Interrupted.into());
     }
-    debug_assert!(stop.load(Ordering::Relaxed), "nothing else ends it early");
-    complain("warning", "interrupted: the figures are of the time so far");
-    Err(Interrupted.into())
+    Ok(())
+}
+
+/// Shows how it goes: in place on a terminal, as a line elsewhere. Returns the lines drawn.
+fn show(scene: &Scene, live: bool, drawn: usize) -> io::Result<usize> {
+    let mut out = io::stderr().lock();
+    if !live {
+        writeln!(out, "{}", scene.line())?;
+        return Ok(0);
+    }
+    let frame = scene.frame();
+    if drawn > 0 {
+        write!(out, "\x1b[{drawn}A\x1b[0J")?;
+    }
+    out.write_all(frame.as_bytes())?;
+    out.flush()?;
+    Ok(frame.lines().count())
 }

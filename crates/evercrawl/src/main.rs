@@ -4,6 +4,8 @@
 //! (arguments or files that ask for what cannot be), 130 an interruption that left a partial result.
 
 mod bad_input;
+mod config;
+mod crawl;
 mod demo;
 mod fingerprint;
 mod interrupt;
@@ -32,6 +34,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Config(config::Arguments),
+    Crawl(crawl::Arguments),
     Demo(demo::Arguments),
     Partition(partition::Arguments),
     Plan(plan::Arguments),
@@ -42,6 +46,8 @@ enum Command {
 fn main() -> ExitCode {
     // clap itself ends with 2 on arguments it cannot read
     let outcome = match Arguments::parse().command {
+        Command::Config(arguments) => config::run(&arguments),
+        Command::Crawl(arguments) => crawl::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Partition(arguments) => partition::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),

@@ -38,6 +38,21 @@ pub fn progress(what: &'static str, length: u64, bytes: bool) -> ProgressBar {
     bar
 }
 
+/// What comes from the Web, fit for a terminal: control characters and those that reverse the
+/// writing are shown, not obeyed.
+pub fn plain(text: &str) -> String {
+    let obeyed = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    if text.contains(obeyed) {
+        let shown = |c: char| if obeyed(c) { '\u{fffd}' } else { c };
+        text.chars().map(shown).collect()
+    } else {
+        text.to_owned()
+    }
+}
+
 /// Thousands apart, as people read them: 14,500,000.
 pub fn grouped(number: usize) -> String {
     let digits = number.to_string();
@@ -75,6 +90,16 @@ pub fn short(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_from_the_web_is_obeyed() {
+        let hostile = "a\x1b[2Jb\r\nc\u{202e}d\u{9b}e";
+        assert_eq!(
+            plain(hostile),
+            "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}d\u{fffd}e"
+        );
+        assert_eq!(plain("http://example.org/é"), "http://example.org/é");
+    }
 
     #[test]
     fn numbers_read_well() {

@@ -1,92 +1,73 @@
 //! What the demo says before and after.
 
 use super::Arguments;
-use super::contest::{BUDGET, Contest, LATELY_DAYS, POLITENESS_SECONDS, lately, so_far};
-use super::screen::per_cent;
+use super::scene::{BUDGET, DELAY, Scene, Seen, per_cent};
 use crate::terminal::grouped;
 use anyhow::Result;
 use serde::Serialize;
-use simulation::run::Run;
 use simulation::small_web::Kind;
+use simulation::web::Web;
 
-/// What there is to see, and what is not there.
-pub fn introduction(contest: &Contest) -> String {
-    let count = |kind| contest.web.kind.iter().filter(|&&k| k == kind).count();
+/// What there is to see.
+pub fn introduction(scene: &Scene) -> String {
+    let web = &scene.web;
+    let count = |kind| web.pages().iter().filter(|page| page.kind == kind).count();
     format!(
-        "evercrawl demo: keeping copies of a small web fresh\n\
-         The robot that fetches over HTTP is not part of this version: the web here is simulated in\n\
-         the process, under a virtual clock, with the very policy code the robot will run.\n\
-         \n\
-         {} pages on {} servers: {} change at random, {} in bursts, {} by the clock, {} never.\n\
-         {BUDGET} visits a day in all; a server is left alone for {} minutes after a visit. How often\n\
-         a page changes is not known at the start: a visit only tells whether it differs from the last.\n\
-         \n",
-        contest.web.world.pages(),
-        contest.web.world.delay.len(),
+        "evercrawl demo: a small web on this machine, crawled and kept fresh\n\
+         {} pages on {} hosts, served over HTTP on loopback: {} change at random, {} in bursts, {} by\n\
+         the clock, {} never. One second is a day. {BUDGET} revisits a day; each host and address is left\n\
+         alone for {} ms after a request. How often pages change is not known at the start.\n\n",
+        web.pages().len(),
+        web.hosts().len(),
         count(Kind::Poisson),
         count(Kind::Bursty),
         count(Kind::Periodic),
         count(Kind::Never),
-        POLITENESS_SECONDS / 60.0
+        1000.0 * DELAY
     )
 }
 
 /// The outcome.
 #[derive(Serialize)]
 pub struct Summary {
-    /// Always: no page of this demo comes over a network.
-    simulated: bool,
     seed: u64,
     days: f64,
-    /// Whether an interruption left days out.
     partial: bool,
     pages: usize,
-    servers: usize,
+    hosts: usize,
     changes: usize,
-    budget_per_day: f64,
-    politeness_seconds: f64,
-    evercrawl: Figures,
-    uniform: Figures,
-    bound_polite: f64,
-}
-
-/// What one crawler came to.
-#[derive(Serialize)]
-struct Figures {
-    visits: u64,
-    freshness: f64,
-    freshness_last_7_days: f64,
-}
-
-impl Figures {
-    fn new(run: &Run) -> Self {
-        Self {
-            visits: run.visits(),
-            freshness: so_far(run),
-            freshness_last_7_days: lately(run),
-        }
-    }
+    pages_copied: u64,
+    requests: usize,
+    requests_per_day: f64,
+    changes_found: u64,
+    minor_changes_found: u64,
+    politeness_violations: usize,
+    true_freshness: f64,
+    estimated_freshness: Option<f64>,
+    bound_polite: Option<f64>,
+    uniform: Option<f64>,
 }
 
 impl Summary {
     /// What it has come to.
-    pub fn new(contest: &Contest, arguments: &Arguments) -> Self {
-        let world = &contest.web.world;
-        let days = contest.days();
-        let changes = |page| world.instants(page).partition_point(|&at| at < days);
+    pub fn new(seen: &Seen, arguments: &Arguments) -> Self {
         Self {
-            simulated: true,
             seed: arguments.seed,
-            days,
-            partial: !contest.is_over(),
-            pages: world.pages(),
-            servers: world.delay.len(),
-            changes: (0..world.pages()).map(changes).sum(),
-            budget_per_day: BUDGET,
-            politeness_seconds: POLITENESS_SECONDS,
-            evercrawl: Figures::new(&contest.engine),
-            uniform: Figures::new(&contest.uniform),
-            bound_polite: contest.bound,
+            days: seen.days,
+            partial: seen.days < f64::from(arguments.seconds) - 0.5,
+            pages: seen.web.pages().len(),
+            hosts: seen.web.hosts().len(),
+            changes: changes(&seen.web, seen.days),
+            pages_copied: seen.status.pages_fetched,
+            requests: seen.requests,
+            requests_per_day: seen.requests_per_day,
+            changes_found: seen.status.changes,
+            minor_changes_found: seen.status.minor_changes,
+            politeness_violations: seen.impolite,
+            true_freshness: seen.truth,
+            estimated_freshness: seen.estimate,
+            bound_polite: seen.bound,
+            uniform: seen.uniform,
         }
     }
 
@@ -97,50 +78,35 @@ impl Summary {
 
     /// For people.
     pub fn text(&self) -> String {
-        let row = |name: &str, figures: &Figures| {
-            format!(
-                "{name:<24} {:>10} {:>14} {:>14}\n",
-                grouped(figures.visits as usize),
-                per_cent(figures.freshness),
-                per_cent(figures.freshness_last_7_days)
-            )
+        let politeness = match self.politeness_violations {
+            0 => "not one came too soon after another on its host or address".to_owned(),
+            n => format!("{n} came too soon after another on their host or address"),
         };
-        let stale = |figures: &Figures| 1.0 - figures.freshness_last_7_days;
-        let (own, other) = (stale(&self.evercrawl), stale(&self.uniform));
-        let comparison = if own < other {
-            format!(
-                "With the same budget, {} of evercrawl's copies were out of date in the last days, \
-                 and\n{} of those of a crawler that visits all pages equally often.\n",
-                per_cent(own),
-                per_cent(other)
-            )
-        } else {
-            "In so short a time evercrawl did not learn enough to do better than a crawler that \
-             visits\nall pages equally often; try more --days.\n"
-                .to_owned()
-        };
-        format!(
-            "\nAfter {} simulated day{} and {} changes of pages:\n\n\
-             {:<24} {:>10} {:>14} {:>14}\n{}{}{:<24} {:>10} {:>14} {:>14}\n\n\
-             Freshness is the share of copies that equal their originals, on the average over time.\n\
-             {comparison}\
-             The best plan knows how often each page changes, from the start, and holds for changes at\n\
-             random; a policy that sees bursts or a clock behind them may do better than it.\n\n\
-             Next: evercrawl plan --help       what a budget of visits can buy for your own pages\n      \
-             evercrawl simulate --help   how policies do on larger webs and recorded histories\n",
+        let mut text = format!(
+            "\nIn {:.0} days {} pages changed {} times. The robot made {} requests; by the servers'\n\
+             own record {politeness}.\n\n\
+             In the second half, how much of the copy was up to date:\n  \
+               the truth                                {:>7}\n  \
+               the robot's own estimate                 {:>7}\n  \
+               the most that politeness allows          {:>7}   (with all rates known)\n  \
+               visiting all pages equally often         {:>7}   (as many requests)\n",
             self.days,
-            if self.days == 1.0 { "" } else { "s" },
+            self.pages,
             grouped(self.changes),
-            "",
-            "visits",
-            "freshness",
-            format!("last {LATELY_DAYS} days"),
-            row("evercrawl, learning", &self.evercrawl),
-            row("uniform revisiting", &self.uniform),
-            "best plan, rates known",
-            "",
-            "",
+            grouped(self.requests),
+            per_cent(Some(self.true_freshness)),
+            per_cent(self.estimated_freshness),
             per_cent(self.bound_polite),
-        )
+            per_cent(self.uniform),
+        );
+        if self.partial {
+            text.push_str("\nIt was stopped early: there was little time to learn.\n");
+        }
+        text
     }
+}
+
+fn changes(web: &Web, days: f64) -> usize {
+    let of = |page: &simulation::web::Page| page.changes.partition_point(|&at| at < days);
+    web.pages().iter().map(of).sum()
 }

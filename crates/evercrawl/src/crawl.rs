@@ -1,0 +1,110 @@
+//! `evercrawl crawl`: discover, download, archive, and keep fresh.
+
+mod screen;
+mod settings;
+
+use crate::bad_input::BadInput;
+use crate::interrupt::stop_on_interrupt;
+use crate::terminal;
+use anyhow::{Result, anyhow};
+use robot::{Mended, StartError, Until};
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+pub use settings::read_config;
+
+/// Crawl a set of sites politely, lose nothing, keep them fresh.
+///
+/// Fetches the given sites, archives them (WARC), and then revisits pages as their changes deserve,
+/// until Ctrl-C; started again it goes on where it stopped. Without a configuration each URL's site
+/// is the scope. `evercrawl config sample` prints every setting with its default.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  evercrawl crawl https://docs.example.org/
+  evercrawl crawl -c crawl.toml
+  evercrawl crawl --once --data mirror https://docs.example.org/")]
+pub struct Arguments {
+    /// Where to begin; besides the seeds of the configuration.
+    urls: Vec<String>,
+    /// The configuration (TOML).
+    #[arg(short, long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where everything is kept [default: evercrawl-data].
+    #[arg(long, value_name = "DIRECTORY")]
+    data: Option<PathBuf>,
+    /// Where webmasters find out who you are, as a URL.
+    #[arg(long, value_name = "URL")]
+    contact: Option<String>,
+    /// Fetch everything once and end; no revisits.
+    #[arg(long)]
+    once: bool,
+    /// Log more: requests, robots.txt, decisions.
+    #[arg(short, long)]
+    verbose: bool,
+    /// Log and the last figures as JSON lines.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let mut config = read_config(arguments.config.as_deref())?;
+    config.seeds.extend(arguments.urls.iter().cloned());
+    if let Some(data) = &arguments.data {
+        config.data.0.clone_from(data);
+    }
+    if let Some(contact) = &arguments.contact {
+        config.identity.contact.clone_from(contact);
+    }
+    settings::log(arguments.verbose, arguments.json);
+    if config.identity.contact == robot::config::NO_CONTACT {
+        terminal::complain(
+            "warning",
+            "no contact is configured: set identity.contact or --contact, so that webmasters can reach you",
+        );
+    }
+    let until = if arguments.once {
+        Until::FetchedOnce
+    } else {
+        Until::Stopped
+    };
+    let stop = stop_on_interrupt();
+    let crawl = robot::start(config, until).map_err(explain)?;
+    tell_mended(&crawl.mended);
+    let mut screen = screen::Screen::new(arguments.json);
+    while !crawl.is_over() {
+        if stop.load(Ordering::Relaxed) {
+            crawl.stop();
+        }
+        screen.show(&crawl.status());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let status = crawl
+        .wait()
+        .map_err(|what| anyhow!("the crawl ended: {what}"))?;
+    screen.end(&status)
+}
+
+fn explain(error: StartError) -> anyhow::Error {
+    if error.is_bad_input() {
+        BadInput(error.to_string()).into()
+    } else {
+        error.into()
+    }
+}
+
+fn tell_mended(mended: &Mended) {
+    for damage in &mended.store {
+        let text = format!("{}: {}", damage.path.display(), damage.what);
+        terminal::complain("warning", &text);
+    }
+    for cut in &mended.archive {
+        let text = format!(
+            "{}: {} bytes of an unfinished record were cut off and kept in {}",
+            cut.file.display(),
+            cut.lost_bytes,
+            cut.kept_in.display()
+        );
+        terminal::complain("warning", &text);
+    }
+}
