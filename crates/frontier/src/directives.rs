@@ -1,4 +1,7 @@
 //! What a page says about itself to robots: `<meta name="robots">` and `X-Robots-Tag`.
+//!
+//! Directives about how a search result looks are passed over, and so is `unavailable_after`: its
+//! date has no fixed form, and a page that goes away answers so when it is visited again.
 
 use serde::{Deserialize, Serialize};
 

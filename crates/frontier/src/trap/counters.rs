@@ -69,7 +69,7 @@ impl Counters {
     /// Drops the smaller half. Halved caps count as if their prefix were that much busier: they
     /// are what a trap is known by.
     fn forget_half(&mut self) {
-        let weight = |counter: &Counter| u64::from(counter.urls) << counter.halvings.min(32);
+        let weight = |counter: &Counter| u64::from(counter.urls.max(1)) << counter.halvings.min(32);
         let mut weights: Vec<u64> = self.counters.values().map(weight).collect();
         let middle = weights.len() / 2;
         let (_, &mut median, _) = weights.select_nth_unstable(middle);

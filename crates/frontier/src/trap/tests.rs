@@ -111,18 +111,25 @@ fn runs_of_near_duplicates_lower_the_cap() {
 #[test]
 fn memory_is_bounded_and_the_busy_are_not_forgotten() {
     let config = TrapConfig {
-        per_prefix: 100,
+        per_prefix: 400,
+        least_per_prefix: 1,
         counters: 1000,
         ..Default::default()
     };
     let mut traps = Traps::new(config);
     let mut busy = 0;
+    for i in 0..100 {
+        traps.note_content("h", &url(&format!("/alike/{i}")), true);
+    }
     for i in 0..100_000 {
         busy += usize::from(admit(&mut traps, &format!("/busy/{i}")).is_ok());
         let _ = admit(&mut traps, &format!("/d{i}/x"));
         assert!(traps.counters.len() <= 1000);
     }
-    assert_eq!(busy, 100);
+    assert_eq!(busy, 400);
+    // five halvings, though no URL was ever counted there
+    let alike = (0..200).filter(|i| admit(&mut traps, &format!("/alike/{i}")).is_ok());
+    assert_eq!(alike.count(), 12);
 }
 
 proptest! {
