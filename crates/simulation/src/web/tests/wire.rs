@@ -3,7 +3,7 @@
 use super::{
     Charset, Clock, Corner, Mix, Robots, Sitemap, Validators, Web, WebSpec, main_text, only,
 };
-use crate::web::{Audit, Rules, Running, Server, Visit, check_politeness};
+use crate::web::{Audit, Rules, Running, Server, Visit, check_politeness, politeness::Fault};
 use flate2::read::GzDecoder;
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -467,6 +467,31 @@ fn the_record_has_every_request() {
     let (now, all) = (running.now(), web.pages().len() as f64);
     assert!((audit.freshness_at(now) - 1.0 / all).abs() < 1e-12);
     assert_eq!(audit.requests(0.0, now), 3);
+}
+
+#[test]
+fn the_record_shows_requests_at_the_same_time() {
+    let (_web, running) = odd_host();
+    let mut client = Client::connect(&running, HOST);
+    client.ask("GET", HOST, "/broken/silent", "");
+    while running.record.is_empty() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    get(&running, "/");
+    let violations = check_politeness(&running.record.visits(), &Rules::default());
+    let places: Vec<&str> = violations.iter().map(|v| &*v.place).collect();
+    assert_eq!(places, [HOST, "127.1.0.1"]);
+    assert!(violations.iter().all(|v| v.fault == Fault::Overlap));
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_and_recorded() {
+    let (_web, running) = odd_host();
+    let mut client = Client::connect(&running, HOST);
+    client.ask("BREW", HOST, "/", "");
+    assert_eq!(client.hear(true).unwrap().status, 421);
+    let visit = last_visit(&running);
+    assert_eq!((&*visit.host, &*visit.path, visit.status), ("", "", 421));
 }
 
 #[test]
