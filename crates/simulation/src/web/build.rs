@@ -27,6 +27,10 @@ pub struct Web {
 
 /// A host and its ways.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "traits that have nothing to do with each other"
+)]
 pub struct Host {
     /// Its name.
     pub name: String,

@@ -1,12 +1,7 @@
 //! The server: a small HTTP/1.1 responder over real sockets. Written by hand, since it has to send
 //! what a proper server library refuses to send.
 
-use super::{
-    Site,
-    clock::Clock,
-    http::{Manner, Request, Response},
-    record::{Record, Visit},
-};
+use super::{Site, clock::Clock, delivery::Delivery, http::Request, record::Record};
 use std::{
     collections::{BTreeMap, BTreeSet},
     io,
@@ -23,8 +18,6 @@ use tokio::{
 
 /// A longer head is refused.
 const LONGEST_HEAD: usize = 64 * 1024;
-/// The end of a long response is noted before its last bytes, so many of them.
-const LAST_BYTES: usize = 16 * 1024;
 /// How often a port that is free on all addresses is looked for.
 const ATTEMPTS: u32 = 20;
 
@@ -55,13 +48,13 @@ pub struct Running {
 
 /// Microseconds since the epoch of the clock, by a clock that never goes back.
 #[derive(Clone, Copy, Debug)]
-struct Base {
+pub(super) struct Base {
     started: Instant,
     micros_at_start: u64,
 }
 
 impl Base {
-    fn now(&self) -> u64 {
+    pub fn now(&self) -> u64 {
         self.micros_at_start + self.started.elapsed().as_micros() as u64
     }
 }
@@ -209,11 +202,12 @@ async fn converse<S: Site>(mut stream: TcpStream, shared: &Shared<S>) -> io::Res
         let request = std::str::from_utf8(&input[..length])
             .ok()
             .and_then(|head| Request::parse(head, shared.port));
-        let Some(request) = request else {
-            Response::error(400).write_head(false, &mut output);
-            return stream.write_all(&output).await;
-        };
-        let mut delivery = Delivery::begin(shared, &request, address);
+        // what cannot be read is nobody's, but it is recorded
+        let request = request.unwrap_or(Request {
+            keep_alive: false,
+            ..Request::get("", "")
+        });
+        let mut delivery = Delivery::begin(shared.record.as_ref(), shared.base, &request, address);
         let at = shared.clock.web(delivery.start);
         let response = shared.site.respond(&request, at, &shared.clock);
         let keeps = response.keeps_connection() && request.keep_alive;
@@ -243,148 +237,5 @@ async fn read_head(stream: &mut TcpStream, input: &mut Vec<u8>) -> io::Result<Op
         if seen > LONGEST_HEAD || stream.read_buf(input).await? == 0 {
             return Ok(None);
         }
-    }
-}
-
-/// One response on its way, and its line in the record.
-struct Delivery<'a> {
-    start: u64,
-    base: Base,
-    line: Option<(&'a Record, usize)>,
-    bytes: u64,
-}
-
-impl<'a> Delivery<'a> {
-    fn begin<S>(shared: &'a Shared<S>, request: &Request, address: Ipv4Addr) -> Self {
-        let base = shared.base;
-        let mut start = 0;
-        let line = shared.record.as_ref().map(|record| {
-            let visit = Visit {
-                start: 0,
-                end: Visit::RUNNING,
-                host: Arc::from(request.host),
-                address,
-                path: Box::from(request.target),
-                status: 0,
-                bytes: 0,
-                conditional: request.is_conditional(),
-                complete: false,
-            };
-            let (number, begun) = record.begin(|| base.now(), visit);
-            start = begun;
-            (record, number)
-        });
-        if line.is_none() {
-            start = base.now();
-        }
-        Self {
-            start,
-            base,
-            line,
-            bytes: 0,
-        }
-    }
-
-    /// Sends the response, in its manner.
-    async fn send(
-        &mut self,
-        stream: &mut TcpStream,
-        response: &Response,
-        request: &Request<'_>,
-        output: &mut Vec<u8>,
-    ) -> io::Result<()> {
-        if !response.wait.is_zero() {
-            pause(stream, response.wait).await?;
-        }
-        if response.manner == Manner::Silent {
-            gone(stream).await;
-            return Err(io::ErrorKind::ConnectionAborted.into());
-        }
-        let status = response.status;
-        self.note(|visit| visit.status = status);
-        let keep_alive = response.keeps_connection() && request.keep_alive;
-        output.clear();
-        response.write_head(keep_alive, output);
-        let head = output.len();
-        if !request.head && status != 304 {
-            response.write_body(output);
-        }
-        let complete = status == 200 && response.is_honest() && !request.head;
-        match response.manner {
-            Manner::Plain | Manner::Silent => {
-                let most = output.len().saturating_sub(LAST_BYTES);
-                if most > 0 {
-                    self.write(stream, &output[..most]).await?;
-                }
-                self.about_to_end(complete);
-                self.write(stream, &output[most..]).await
-            }
-            Manner::Drip { piece, pause: time } => {
-                let last = output.len().saturating_sub(1) / piece * piece;
-                for part in output[..last].chunks(piece) {
-                    self.write(stream, part).await?;
-                    pause(stream, time).await?;
-                }
-                self.about_to_end(complete);
-                self.write(stream, &output[last..]).await
-            }
-            Manner::Cut { after } => {
-                let part = &output[..(head + after).min(output.len())];
-                self.about_to_end(false);
-                self.write(stream, part).await
-            }
-            Manner::Endless => {
-                self.write(stream, &output[..head]).await?;
-                loop {
-                    self.write(stream, &output[head..]).await?;
-                }
-            }
-        }
-    }
-
-    async fn write(&mut self, stream: &mut TcpStream, bytes: &[u8]) -> io::Result<()> {
-        self.bytes += bytes.len() as u64;
-        stream.write_all(bytes).await
-    }
-
-    /// Notes the end ahead of the last bytes: once the client has them it may go on.
-    fn about_to_end(&self, complete: bool) {
-        let now = self.base.now();
-        self.note(|visit| {
-            visit.end = now;
-            visit.complete = complete;
-        });
-    }
-
-    fn end(&self, delivered: bool) {
-        let (now, bytes) = (self.base.now(), self.bytes);
-        self.note(|visit| {
-            visit.bytes = bytes;
-            visit.end = visit.end.min(now);
-            visit.complete &= delivered;
-        });
-    }
-
-    fn note(&self, change: impl FnOnce(&mut Visit)) {
-        if let Some((record, number)) = self.line {
-            record.update(number, change);
-        }
-    }
-}
-
-/// Waits, unless the client goes away.
-async fn pause(stream: &TcpStream, time: Duration) -> io::Result<()> {
-    tokio::select! {
-        () = tokio::time::sleep(time) => Ok(()),
-        () = gone(stream) => Err(io::ErrorKind::ConnectionAborted.into()),
-    }
-}
-
-/// Ends when the client has closed the connection.
-async fn gone(stream: &TcpStream) {
-    let mut next = [0];
-    // a further request may wait already; then only the pause ends
-    if let Ok(1..) = stream.peek(&mut next).await {
-        std::future::pending::<()>().await;
     }
 }

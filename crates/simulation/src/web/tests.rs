@@ -1,5 +1,7 @@
-//! The web as a pure function, and (in `wire`) over real sockets.
+//! The web as a pure function, and (in `odd` and `wire`) over real sockets.
 
+mod client;
+mod odd;
 mod wire;
 
 use super::{
