@@ -135,6 +135,13 @@ impl Archive {
     /// Adds a record. After an error it was not added, and may be again.
     pub fn append(&mut self, record: &Packed) -> Result<Place> {
         self.expect_whole()?;
+        if record.unpacked > RECORD_LIMIT {
+            return Err(Error::TooLong {
+                what: "a record",
+                length: record.unpacked,
+                limit: RECORD_LIMIT,
+            });
+        }
         let full = self
             .current
             .as_ref()

@@ -76,6 +76,13 @@ impl Default for StoreOptions {
     }
 }
 
+impl StoreOptions {
+    fn segments_kept(&self) -> u64 {
+        // the last one is never full
+        self.observations_kept.div_ceil(observation::SEGMENT) + 1
+    }
+}
+
 /// What to write together. Everything admitted since the last commit, and every host named since,
 /// goes with it.
 #[derive(Clone, Debug, Default)]
