@@ -202,7 +202,7 @@ impl Packer {
             Some(index::head(
                 exchange.url,
                 exchange.time,
-                "warc/revisit",
+                index::REVISIT,
                 exchange.status,
                 &digest,
             )),
