@@ -16,7 +16,7 @@ use crate::charset::{Format, decode};
 pub struct TextPrint {
     /// Equal when the main text is equal after normalisation; 0 for no text at all.
     pub exact: u64,
-    /// A SimHash: few differing bits mean a similar text.
+    /// A `SimHash`: few differing bits mean a similar text.
     pub similar: u64,
 }
 
@@ -60,7 +60,7 @@ impl TextPrint {
 /// The print of a body that is no HTML: plain text, JSON and the like. All of it counts.
 pub fn read_text(body: &[u8], content_type: Option<&str>) -> TextPrint {
     let (text, _) = decode(body, content_type, Format::Text, None);
-    let mut builder = Builder::default();
+    let mut builder = Builder::for_bytes(text.len());
     if text.trim_start().starts_with(['{', '[']) {
         // JSON: punctuation separates as white space does
         for piece in text.split(['{', '}', '[', ']', ',', '"']) {

@@ -30,7 +30,7 @@ pub(super) fn read(page: &str, limits: Limits) -> Found {
     let mut reader = Reader {
         limits,
         found: Found::default(),
-        text: Builder::default(),
+        text: Builder::for_bytes(page.len()),
         scratch: String::new(),
         templates: 0,
         in_link: false,
@@ -54,8 +54,8 @@ pub(super) fn read(page: &str, limits: Limits) -> Found {
                 }
             }
             Token::End(name) => {
-                reader.end(name, foreign.inside());
                 foreign.end(name);
+                reader.end(name, foreign.inside());
             }
         }
     }
@@ -148,7 +148,10 @@ impl Reader {
                 }
             }
             names::BASE => {
-                if let (None, Some(href)) = (&self.found.base, attributes.get(Attribute::Href)) {
+                // every link is joined to it: a long one would cost that much for each
+                let href = attributes.get(Attribute::Href);
+                let href = href.filter(|href| href.len() <= self.limits.href);
+                if let (None, Some(href)) = (&self.found.base, href) {
                     self.found.base = Some(clean(&decode(href, references::Place::Attribute)));
                 }
             }

@@ -230,4 +230,57 @@ fn limits_hold() {
     assert_eq!(read(&refresh).refresh, None);
 }
 
+#[test]
+fn a_template_is_closed_around_an_unclosed_image() {
+    check("<template><svg><g></template><a href=x>", &["x"]);
+    check(
+        "<svg><template></template></svg><template><a href=y></template><a href=x>",
+        &["x"],
+    );
+}
+
+/// Each of these takes minutes when some step looks back or ahead over the whole page.
+#[test]
+fn hostile_pages_take_linear_time() {
+    let patterns = [
+        "<svg><g>",
+        "</x>",
+        "<a href=\"",
+        "<!--",
+        "<!-",
+        "<!--><script><!--",
+        "<![CDATA[",
+        "&",
+        "&#",
+        "&aaaaaaaa",
+        "<title>",
+        "<template>",
+        "<div class=ad>",
+        "<a a a a=",
+        "-",
+        "<",
+        "</",
+        "<math><mi>",
+        "1:1",
+        "1 May ",
+        "ago ",
+        "<a href=x ",
+        "<base href=x>",
+        "a\u{4e2d}",
+        "<svg><foreignobject><p>",
+        "]]",
+        "<noscript>",
+    ];
+    let start = std::time::Instant::now();
+    for pattern in patterns {
+        read(&pattern.repeat((1 << 20) / pattern.len()));
+        read(&format!(
+            "{}{}",
+            "<svg><g>".repeat(1 << 16),
+            pattern.repeat((1 << 20) / pattern.len())
+        ));
+    }
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}
+
 mod tokenizer;

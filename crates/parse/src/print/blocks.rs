@@ -63,6 +63,15 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
+    /// A builder for a document of so many bytes.
+    pub(crate) fn for_bytes(bytes: usize) -> Self {
+        // a word and its space are seldom shorter
+        Self {
+            words: Vec::with_capacity((bytes / 6).min(HELD_WORDS)),
+            ..Self::default()
+        }
+    }
+
     /// Adds text, its character references resolved, to the current block.
     pub(crate) fn text(&mut self, mut text: &str, in_link: bool) {
         while text.len() > PIECE_BYTES {
@@ -85,7 +94,7 @@ impl Builder {
                 Sort::Number | Sort::Flicker => numbers = true,
                 Sort::Figure => figure = true,
             }
-            held.push(Word { hash, sort });
+            held.push(Word::new(hash, sort));
         });
         let words = held.len() - before;
         self.block.words += words;
@@ -140,8 +149,8 @@ impl Builder {
             if rank <= *least {
                 let counted = self.words[start..end]
                     .iter()
-                    .filter(|w| w.sort != Sort::Flicker);
-                counted.for_each(|word| accumulator.push(word.hash));
+                    .filter(|word| !word.is(Sort::Flicker));
+                counted.for_each(|word| accumulator.push(word.hash()));
             }
             start = end;
         }

@@ -4,6 +4,7 @@ use super::accumulate::fold;
 
 /// What a word is, as far as its neighbours matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(super) enum Sort {
     /// A word like others.
     Word,
@@ -17,11 +18,26 @@ pub(super) enum Sort {
     Flicker,
 }
 
-/// One word of a text.
+/// One word of a text: its hash, with its sort in the lowest three bits.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Word {
-    pub(super) hash: u64,
-    pub(super) sort: Sort,
+pub(super) struct Word(u64);
+
+impl Word {
+    #[inline]
+    pub(super) fn new(hash: u64, sort: Sort) -> Self {
+        Self(hash & !7 | sort as u64)
+    }
+
+    /// The word without its sort, as [`hash`] gives it.
+    #[inline]
+    pub(super) fn hash(self) -> u64 {
+        self.0 & !7
+    }
+
+    #[inline]
+    pub(super) fn is(self, sort: Sort) -> bool {
+        self.0 & 7 == sort as u64
+    }
 }
 
 const SPACE: u8 = 1;
@@ -95,9 +111,9 @@ pub(super) fn split(text: &str, mut found: impl FnMut(u64, Sort)) -> Option<bool
 #[inline]
 fn short_word(bytes: &[u8]) -> Option<(u64, usize)> {
     let eight = u64::from_le_bytes(*bytes.first_chunk::<8>()?);
-    let low_bits = (eight | 0x20 * EACH) & (0x7F * EACH);
-    let from_a = low_bits + (0x80 - b'a' as u64) * EACH;
-    let past_z = low_bits + (0x7F - b'z' as u64) * EACH;
+    let low_bits = (eight | (0x20 * EACH)) & (0x7F * EACH);
+    let from_a = low_bits + (0x80 - u64::from(b'a')) * EACH;
+    let past_z = low_bits + (0x7F - u64::from(b'z')) * EACH;
     let others = !(from_a & !past_z & !eight) & (0x80 * EACH);
     if others == 0 {
         return None;
@@ -114,7 +130,10 @@ fn short_word(bytes: &[u8]) -> Option<(u64, usize)> {
         return None;
     }
     let word = eight & ((1 << (8 * letters)) - 1);
-    Some((hash_chunk(START ^ letters as u64, word), letters + mark))
+    Some((
+        hash_chunk(START ^ letters as u64, word) & !7,
+        letters + mark,
+    ))
 }
 
 /// An ASCII word with digits or punctuation.
@@ -196,7 +215,7 @@ const START: u64 = 0xA076_1D64_78BD_642F;
 /// One in each byte.
 const EACH: u64 = u64::MAX / 0xFF;
 
-/// The hash of a word; ASCII letters of either case are alike.
+/// The hash of a word, its lowest three bits zero; ASCII letters of either case are alike.
 #[inline]
 pub(super) const fn hash(word: &[u8]) -> u64 {
     let mut rest = word;
@@ -205,16 +224,16 @@ pub(super) const fn hash(word: &[u8]) -> u64 {
         state = hash_chunk(state, u64::from_le_bytes(*chunk));
         rest = tail;
     }
-    if rest.is_empty() {
-        return state;
+    if !rest.is_empty() {
+        let mut last = 0;
+        let mut i = 0;
+        while i < rest.len() {
+            last |= (rest[i] as u64) << (8 * i);
+            i += 1;
+        }
+        state = hash_chunk(state, last);
     }
-    let mut last = 0;
-    let mut i = 0;
-    while i < rest.len() {
-        last |= (rest[i] as u64) << (8 * i);
-        i += 1;
-    }
-    hash_chunk(state, last)
+    state & !7
 }
 
 #[inline]
