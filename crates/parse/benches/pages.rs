@@ -145,7 +145,7 @@ fn main() {
             ));
         },
     );
-    measure("read_text: the fingerprint alone", &pages, |page| {
+    measure("read_text: the same bytes as plain text", &pages, |page| {
         black_box(parse::read_text(page.as_bytes(), Some("text/plain")));
     });
     measure("decode: the character set alone", &pages, |page| {

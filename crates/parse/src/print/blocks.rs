@@ -89,7 +89,7 @@ impl Builder {
         let (mut numbers, mut figure, mut ideographs) = (false, false, 0);
         let ends = words::split(text, |hash, sort| {
             match sort {
-                Sort::Word => numbers |= hash == AGO,
+                Sort::Word => {}
                 Sort::Ideograph => ideographs += 1,
                 Sort::Number | Sort::Flicker => numbers = true,
                 Sort::Figure => figure = true,
@@ -120,8 +120,9 @@ impl Builder {
     }
 
     fn close_block(&mut self, place: Place) {
-        if self.block.has_numbers {
-            context::mark(&mut self.words[self.block_start..]);
+        let block = &mut self.words[self.block_start..];
+        if self.block.has_numbers || block.iter().any(|word| word.hash() == AGO) {
+            context::mark(block);
         }
         let rank = self.block.rank(place);
         if rank == Rank::Prose {

@@ -192,7 +192,6 @@ fn scripts_without_spaces() {
     changed("<p>你好世界</p>", "<p>你好月亮</p>");
     // two characters of a hundred: near, though a text so short has few shingles to go by
     let distance = print(article).distance(print(&article.replace("许多", "少数")));
-    eprintln!("distance of an edited short Chinese text: {distance}");
     assert!(distance < 16, "{distance}");
 }
 
@@ -210,7 +209,6 @@ fn near_duplicates_are_near_and_others_far() {
         let mut words: Vec<&str> = page.split(' ').collect();
         words[at] = "another word or two";
         let distance = print(&page).distance(print(&words.join(" ")));
-        eprintln!("distance after one edit in 400 words: {distance}");
         assert!(distance <= TextPrint::SIMILAR_WITHIN, "{distance}");
     }
     for seed in 2..50 {

@@ -105,35 +105,60 @@ pub(super) fn split(text: &str, mut found: impl FnMut(u64, Sort)) -> Option<bool
     last.map(|(start, end)| ends_sentence(&text[start..end]))
 }
 
-/// Most words: up to seven letters, perhaps a comma or full stop, then a space. Its hash, and the
+/// Most words: up to fifteen letters, perhaps a comma or full stop, then a space. Its hash, and the
 /// bytes up to the space. Eight bytes at once and no loop, because a loop over a word mispredicts
 /// its end nearly every time.
 #[inline]
 fn short_word(bytes: &[u8]) -> Option<(u64, usize)> {
-    let eight = u64::from_le_bytes(*bytes.first_chunk::<8>()?);
+    let first = u64::from_le_bytes(*bytes.first_chunk::<8>()?);
+    let letters = leading_letters(first);
+    if letters == 0 {
+        return None;
+    }
+    if letters < 8 {
+        let length = letters + ending(first, letters)?;
+        let word = first & low_bytes(letters);
+        return Some((hash_chunk(START ^ letters as u64, word) & !7, length));
+    }
+    let second = u64::from_le_bytes(*bytes[8..].first_chunk::<8>()?);
+    let more = leading_letters(second);
+    let length = 8 + more + ending(second, more)?;
+    let state = hash_chunk(START ^ (8 + more) as u64, first);
+    let state = if more == 0 {
+        state
+    } else {
+        hash_chunk(state, second & low_bytes(more))
+    };
+    Some((state & !7, length))
+}
+
+/// How many of eight bytes are ASCII letters, up to the first that is none.
+#[inline]
+fn leading_letters(eight: u64) -> usize {
     let low_bits = (eight | (0x20 * EACH)) & (0x7F * EACH);
     let from_a = low_bits + (0x80 - u64::from(b'a')) * EACH;
     let past_z = low_bits + (0x7F - u64::from(b'z')) * EACH;
     let others = !(from_a & !past_z & !eight) & (0x80 * EACH);
-    if others == 0 {
+    others.trailing_zeros() as usize / 8
+}
+
+/// The length of the comma or full stop after the letters, if a space follows within the eight.
+#[inline]
+fn ending(eight: u64, letters: usize) -> Option<usize> {
+    if letters == 8 {
         return None;
     }
-    let letters = others.trailing_zeros() as usize / 8;
     let next = eight >> (8 * letters);
-    let end = match next as u8 {
-        b',' | b'.' => (next >> 8) as u8,
-        byte => byte,
-    };
-    // past the eighth byte there is a zero, which must not pass for a space
     let mark = usize::from(matches!(next as u8, b',' | b'.'));
-    if letters == 0 || letters + mark > 7 || end > b' ' {
-        return None;
-    }
-    let word = eight & ((1 << (8 * letters)) - 1);
-    Some((
-        hash_chunk(START ^ letters as u64, word) & !7,
-        letters + mark,
-    ))
+    let end = (next >> (8 * mark)) as u8;
+    // past the eighth byte there is a zero, which must not pass for a space
+    (letters + mark < 8 && end <= b' ').then_some(mark)
+}
+
+/// A mask of so many bytes, fewer than eight.
+#[inline]
+const fn low_bytes(count: usize) -> u64 {
+    (1 << (8 * count)) - 1
 }
 
 /// An ASCII word with digits or punctuation.
