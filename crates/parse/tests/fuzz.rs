@@ -23,10 +23,11 @@ const PAGES: &[&str] = &[
      <link rel=canonical href='/c'><meta name=robots content=noindex><script>if (a<b) x('</a>');\
      <!-- <script> --></script></head><body><nav><a href='/1?x=1&amp;y=2' rel=nofollow>one</a></nav>\
      <p>It is 12:30 on 2026-11-16, and 1,024 views were counted.</p><iframe src=/f></iframe>\
-     <template><a href=/t></a></template><textarea><a href=/x></textarea><!-- <a href=/c> -->\
+     <textarea><a href=/x></textarea><!-- <a href=/c> -->\
      <noscript><a href=/n>n</a></noscript><table><tr><td><a href=/td>td</table></body></html>",
     "<svg><title>x</title><style><a href=/s></style><![CDATA[<a href=/c>]]><foreignObject><p>\
      <a href=/p></foreignObject></svg><math><mi><b>x</b></mi></math><a href=/end>",
+    "<template><a href=/t></a><base href=/x></template><p><a href=/1>x</a><b><a href=/2>y</b>z</a>",
     "<meta http-equiv=refresh content='0;url=/r'><meta http-equiv=content-type \
      content='text/html; charset=windows-1251'><a href=\u{43f}>\u{43f}\u{440}</a>",
 ];
