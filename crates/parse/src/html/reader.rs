@@ -9,7 +9,7 @@ use crate::print::{Builder, Place, TextPrint};
 
 /// Longer titles are cut, in bytes.
 const TITLE_BYTES: usize = 1_024;
-/// Robots directives of one `meta`, and their number; a page needs one or two.
+/// Robots directives of one `meta`, and how many different ones; a page needs one or two.
 const DIRECTIVE_BYTES: usize = 512;
 const MOST_DIRECTIVES: usize = 16;
 
@@ -309,7 +309,10 @@ impl Reader {
             if is_agent && agent.len() <= 64 && self.found.meta_robots.len() < MOST_DIRECTIVES {
                 let mut directives = value(content).into_owned();
                 directives.truncate(directives.floor_char_boundary(DIRECTIVE_BYTES));
-                self.found.meta_robots.push((agent, directives));
+                let said = (agent, directives);
+                if !self.found.meta_robots.contains(&said) {
+                    self.found.meta_robots.push(said);
+                }
             }
         }
         let equivalent = attributes.get(Attribute::HttpEquiv);
