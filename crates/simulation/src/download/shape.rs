@@ -13,6 +13,9 @@ const COUNTRY: [(f64, f64); 2] = [(37.0, 42.0), (-9.5, -6.5)];
 /// Where the continent's cities lie.
 const CONTINENT: [(f64, f64); 2] = [(36.0, 58.0), (-9.0, 25.0)];
 const CITIES: usize = 20;
+/// How unequal addresses are: with this power the largest has a twelfth of all hosts, and about a
+/// fifth more pages than the largest host, as published.
+const SHARING: f64 = 3.5;
 
 /// What to generate. The numbers of pages, links, hosts and addresses and the size of the largest
 /// host are the published ones; the others are ours.
@@ -167,7 +170,7 @@ impl Shape {
             address[host] = if k < self.addresses {
                 k as u32
             } else {
-                (rng.random::<f64>().powi(3) * self.addresses as f64) as u32
+                (rng.random::<f64>().powf(SHARING) * self.addresses as f64) as u32
             };
         }
         address
