@@ -14,6 +14,7 @@ use simulation::download::divide::{Nearness, Wishes, divide};
 use simulation::download::politeness::Politeness;
 use simulation::download::sweep::{Case, Rule};
 use simulation::download::web::Unit;
+use std::fmt::Write;
 
 /// Runs the experiment.
 pub fn run(lab: &Lab) -> Result<Outcome> {
@@ -110,7 +111,8 @@ fn redistributions(national: &National) -> Result<Vec<Join>> {
 fn joined(joins: &[Join]) -> String {
     let mut text = "robots,graph_seconds,hash_host_seconds\n".to_owned();
     for join in joins {
-        text += &format!("{},{},{}\n", join.robots, join.graph, join.hash);
+        // writing to a string cannot fail
+        let _ = writeln!(text, "{},{},{}", join.robots, join.graph, join.hash);
     }
     text
 }
@@ -125,7 +127,7 @@ fn by_method(
     chart(title, unit, rows, name, value)
 }
 
-fn find<'r>(rows: &'r [Row], robots: usize, method: Method) -> &'r Row {
+fn find(rows: &[Row], robots: usize, method: Method) -> &Row {
     let found = rows
         .iter()
         .find(|row| row.robots == robots && row.method == method.name());

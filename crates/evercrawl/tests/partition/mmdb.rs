@@ -1,4 +1,4 @@
-//! A small writer of MaxMind databases, enough to be read back.
+//! A small writer of `.mmdb` files, enough to be read back.
 
 /// A database of IPv4 blocks, each with an AS number.
 pub fn database(blocks: &[([u8; 2], u8)]) -> Vec<u8> {
