@@ -192,12 +192,18 @@ pub fn map(robots: &Robots, places: &[Option<Place>], part: &[u32]) -> Result<St
     for (j, robot) in robots.all.iter().enumerate() {
         let Some(place) = robot.place else { continue };
         let (x, y) = at(&place);
+        // names stay inside the picture
+        let (anchor, beside) = if x > width - 90.0 {
+            ("end", -9.0)
+        } else {
+            ("start", 9.0)
+        };
         writeln!(
             svg,
             "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"6\" fill=\"{}\" stroke=\"#000\" \
-             stroke-width=\"1.5\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+             stroke-width=\"1.5\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
             colour(j, count),
-            x + 9.0,
+            x + beside,
             y + 4.0,
             escape(&robot.name)
         )?;

@@ -418,3 +418,47 @@ fn blocks_come_in_four_forms_and_mean_the_same() {
         assert_eq!(table(&folder.file(name, content)), first, "{name}");
     }
 }
+
+#[test]
+fn the_shipped_example_divides_by_country() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let file = |name: &str| examples.join(name);
+    let folder = Folder::new();
+    let (out, report) = (folder.path("out.csv"), folder.path("report.html"));
+    let result = json(&partition(&[
+        "--links",
+        text(&file("links.csv")),
+        "--robots",
+        text(&file("robots.toml")),
+        "--places",
+        text(&file("places.csv")),
+        "--out",
+        text(&out),
+        "--report",
+        text(&report),
+        "--json",
+    ]));
+    assert_eq!(result["robots"].as_array().unwrap().len(), 5);
+    let near = |host: &str, robot: &str| {
+        let towns = [
+            ("london", "london-1"),
+            ("madrid", "madrid-1"),
+            ("dublin", "dublin-1"),
+        ];
+        let town = towns.iter().find(|(town, _)| host.contains(town));
+        town.is_none_or(|(_, own)| *own == robot)
+    };
+    let rows = assignment(&out);
+    let at_home = rows
+        .iter()
+        .filter(|(host, robot)| near(host, robot))
+        .count();
+    assert!(
+        at_home * 10 >= rows.len() * 7,
+        "{at_home} of {}",
+        rows.len()
+    );
+    // shares, exchange, map
+    let page = std::fs::read_to_string(report).unwrap();
+    assert_eq!(page.matches("<svg").count(), 3);
+}
