@@ -11,7 +11,7 @@ use simulation::chart::{Axis, Chart, Line, Scale, Stroke};
 use simulation::download::conditions::Conditions;
 use simulation::download::internet::Internet;
 use simulation::download::shape::Shape;
-use simulation::download::sweep::{Answer, Case, Sweep, downloads, sweep};
+use simulation::download::sweep::{Case, Sweep, downloads, sweep};
 use simulation::download::web::Web;
 use simulation::run::Control;
 use std::sync::atomic::Ordering;
@@ -71,8 +71,8 @@ impl National {
         )
     }
 
-    /// Answers to all cases, under names of their rules.
-    pub fn ask(&self, cases: &[(Case, &str)], simulate: bool) -> Result<Vec<(Answer, Row)>> {
+    /// Answers to all cases, under names of their rules; pages within `tolerance` of the fair share.
+    pub fn ask(&self, cases: &[(Case, &str)], tolerance: f64, simulate: bool) -> Result<Vec<Row>> {
         let plain: Vec<Case> = cases.iter().map(|(case, _)| *case).collect();
         let conditions = Conditions::published();
         let question = Sweep {
@@ -81,7 +81,10 @@ impl National {
             cases: &plain,
             conditions,
             preference: [1.0; 2],
-            balance: Balance::default(),
+            balance: Balance {
+                pages: Some(tolerance),
+                ..Balance::default()
+            },
             simulate,
             seed: self.seed,
         };
@@ -98,8 +101,7 @@ impl National {
             return Err(Interrupted.into());
         }
         let rows = answers.into_iter().zip(cases).map(|(answer, (_, rule))| {
-            let row = Row::new(&answer, rule, self.web.links(), conditions.url_bytes);
-            (answer, row)
+            Row::new(&answer, rule, self.web.links(), conditions.url_bytes)
         });
         Ok(rows.collect())
     }
