@@ -19,7 +19,7 @@ use std::fmt::Write;
 
 /// By how much robots may exceed their fair share of pages. The fleet is as slow as its fullest
 /// robot, so what the graph can afford to give up in exchanges is worth giving up.
-const TIGHT: f64 = 0.01;
+const TIGHT: f64 = 0.001;
 /// The same for single-level.
 const LOOSE: f64 = 0.03;
 
@@ -72,7 +72,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         notes: vec![
             note(),
             "Graph and single-level see links, RTT and distance with equal preference, robots fixed \
-             one a part; pages within 1 % of the fair share by graph and 3 % by single-level, \
+             one a part; pages within 0.1 % of the fair share by graph and 3 % by single-level, \
              servers within 50 %. Most of the \
              difference in download time is the largest host: by formula a robot shares its \
              connections among all its pages, so who has the largest host and much else is late."
