@@ -111,11 +111,11 @@ impl National {
 pub fn note() -> String {
     "Of the generated web, the numbers of pages, links, hosts and addresses and the size of the \
      largest host are the published ones. Ours are: 0.8 of all links stay on their host, 0.8 of the \
-     others within a community of 60 hosts; hosts \
-     share addresses so that the largest address has about a fifth more pages than the largest host, \
-     as published; addresses stand in the cities of one country but for 15 %, \
-     every second robot in that country, the others over the continent; RTTs that follow distance \
-     as between cloud regions, with their scatter."
+     others within a community of 60 hosts; hosts of a community share addresses, but for 13 % on \
+     one address of a provider, so that the largest address has about a fifth more pages than the \
+     largest host, as published; addresses stand in the cities of one country but for 15 %, every \
+     second robot in that country, the others over the continent; RTTs follow distance as between \
+     cloud regions, with their scatter."
         .to_owned()
 }
 
