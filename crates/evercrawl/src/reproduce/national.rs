@@ -119,6 +119,10 @@ pub fn note() -> String {
         .to_owned()
 }
 
+/// How verdicts on reductions are to be read.
+pub const VERDICTS: &str = "A published reduction holds when ours is at least as large, less 5 \
+     points (3 where it is 6 %); more than published holds too.";
+
 /// How much less or more: `−33.1 %`.
 pub fn change(ours: f64, other: f64) -> f64 {
     ours / other - 1.0

@@ -1,7 +1,7 @@
 //! What partitions of a national web are worth, by formula.
 
 use super::lab::Lab;
-use super::national::{National, change, chart, note, percent, rows_csv};
+use super::national::{National, VERDICTS, change, chart, note, percent, rows_csv};
 use super::outcome::Outcome;
 use super::verdict::{Relation, Verdict};
 use crate::bad_input::BadInput;
@@ -71,6 +71,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         ],
         notes: vec![
             note(),
+            VERDICTS.to_owned(),
             "Graph and single-level see links, RTT and distance with equal preference, robots fixed \
              one a part; pages within 0.1 % of the fair share by graph and 3 % by single-level, \
              servers within 50 %. Most of the \
