@@ -78,6 +78,10 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
              difference in download time is the largest host: by formula a robot shares its \
              connections among all its pages, so who has the largest host and much else is late."
                 .to_owned(),
+            "Where the largest host is more than a robot's share, here with 30 robots, it alone decides \
+             the time of all who keep hosts whole; an equal time then counts as not beaten. Robots that \
+             share a server, as under hash-url, do not speak to each other: each waits for all."
+                .to_owned(),
             "Redistribution counts the URLs of all pages that change robots when one joins; the graph \
              starts from the previous partition."
                 .to_owned(),
