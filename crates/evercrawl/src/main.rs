@@ -7,6 +7,7 @@ mod bad_input;
 mod demo;
 mod fingerprint;
 mod interrupt;
+mod netmap;
 mod new_file;
 mod plan;
 mod reproduce;
@@ -33,6 +34,7 @@ struct Arguments {
 enum Command {
     Demo(demo::Arguments),
     Plan(plan::Arguments),
+    Netmap(netmap::Arguments),
     Reproduce(reproduce::Arguments),
     Simulate(simulate::Arguments),
 }
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
+        Command::Netmap(arguments) => netmap::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
     };

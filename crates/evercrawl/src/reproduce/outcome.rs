@@ -20,7 +20,7 @@ pub struct Outcome {
     pub seed: u64,
     /// What was published and what came out.
     pub relations: Vec<Relation>,
-    /// Raw rows.
+    /// Raw rows; an experiment whose rows are not of this kind has them as `rows.csv` in `files`.
     pub records: Vec<Record>,
     /// Further files: name and content.
     pub files: Vec<(String, String)>,
@@ -43,7 +43,9 @@ impl Outcome {
             file.write_all(content)?;
             file.finish()
         };
-        file("rows.csv", &rows.into_inner()?)?;
+        if !self.records.is_empty() {
+            file("rows.csv", &rows.into_inner()?)?;
+        }
         for (name, content) in &self.files {
             file(name, content.as_bytes())?;
         }
@@ -80,7 +82,7 @@ impl Outcome {
             let _ = writeln!(text, "- {note}");
         }
         text.push_str("- `rows.csv`: all runs");
-        for (name, _) in &self.files {
+        for (name, _) in self.files.iter().filter(|(name, _)| name != "rows.csv") {
             let _ = write!(text, "; `{name}`");
         }
         text.push('\n');
