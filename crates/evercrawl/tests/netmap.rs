@@ -156,14 +156,19 @@ fn places_come_from_databases_names_and_the_dns() {
     let write = |name: &str, bytes: Vec<u8>| std::fs::write(folder.join(name), bytes).unwrap();
     write(
         "city.mmdb",
-        mmdb::database([127, 0, 0, 0], 31, "City", &city),
+        mmdb::database([192, 0, 2, 6], 31, "City", &city),
     );
-    write("as.mmdb", mmdb::database([127, 0, 0, 0], 8, "ASN", &system));
-    let server = name_server::start("1.0.0.127.in-addr.arpa", "gw1.bos2.example.net", loc());
+    write(
+        "as.mmdb",
+        mmdb::database([192, 0, 2, 0], 24, "ASN", &system),
+    );
+    let server = name_server::start("7.2.0.192.in-addr.arpa", "gw1.bos2.example.net", loc());
     let found = json(
         folder,
         &[
             "locate",
+            "192.0.2.7",
+            "192.0.2.9",
             "--city-db",
             "city.mmdb",
             "--as-db",
@@ -172,18 +177,26 @@ fn places_come_from_databases_names_and_the_dns() {
             &server.to_string(),
         ],
     );
-    assert_eq!(found[0]["names"][0], "gw1.bos2.example.net");
-    let heuristics: Vec<&str> = found[0]["places"]
+    let at = |address: &str| {
+        let all = found.as_array().unwrap();
+        all.iter()
+            .find(|l| l["address"] == address)
+            .unwrap()
+            .clone()
+    };
+    let known = at("192.0.2.7");
+    assert_eq!(known["names"][0], "gw1.bos2.example.net");
+    let heuristics: Vec<&str> = known["places"]
         .as_array()
         .unwrap()
         .iter()
         .map(|place| place["heuristic"].as_str().unwrap())
         .collect();
     assert_eq!(heuristics, ["loc", "airport", "database"]);
-    assert_eq!(found[0]["places"][2]["city"], "Boston");
-    assert!((found[0]["places"][0]["latitude"].as_f64().unwrap() - 42.365).abs() < 1e-3);
+    assert_eq!(known["places"][2]["city"], "Boston");
+    assert!((known["places"][0]["latitude"].as_f64().unwrap() - 42.365).abs() < 1e-3);
     assert_eq!(
-        found[1]["places"].as_array().unwrap().len(),
+        at("192.0.2.9")["places"].as_array().unwrap().len(),
         0,
         "outside the database"
     );
@@ -198,13 +211,13 @@ fn places_come_from_databases_names_and_the_dns() {
             "SELECT prefix, autonomous_system FROM address_blocks",
         ],
     );
-    assert_eq!(blocks[0]["prefix"], "127.0.0.0/8");
+    assert_eq!(blocks[0]["prefix"], "192.0.2.0/24");
     assert_eq!(blocks[0]["autonomous_system"], "64496");
-    text(folder, &["export", "--places", "places.csv"]);
-    let places = std::fs::read_to_string(folder.join("places.csv")).unwrap();
-    assert!(
-        places.contains("gw1.bos2.example.net,42.3650,-71.1050"),
-        "{places}"
+    let sql = "SELECT heuristic, c.name FROM places LEFT JOIN cities c ON c.id = city ORDER BY 1";
+    let places = text(folder, &["sql", sql, "--csv"]);
+    assert_eq!(
+        places,
+        "heuristic,name\nairport,Boston\ndatabase,Boston\nloc,\n"
     );
 }
 

@@ -1,10 +1,9 @@
 //! Probes and routes for real, in a small Internet of network namespaces.
 //!
 //! ```text
-//! lisbon ─10─ r1 ─20─ r2 ─25─ r3 ─15─ tokyo
-//!              \       │       └──12── web-far
-//!               100    8
-//!                └──── web-near       (the direct line from r1 is slower and not used)
+//! lisbon ─20─ r1 ─40─ r2 ─50─ r3 ─30─ tokyo
+//!              │      16       └──24── far
+//!              └─200── near           (the direct line from r1 is slower and not used)
 //! ```
 
 mod mini_internet;
@@ -14,19 +13,19 @@ use serde_json::Value;
 use std::path::Path;
 
 const LINKS: [&str; 7] = [
-    "lisbon-r1:10",
-    "r1-r2:20",
-    "r2-r3:25",
-    "r3-tokyo:15",
-    "r2-near:8",
-    "r3-far:12",
-    "r1-near:100",
+    "lisbon-r1:20",
+    "r1-r2:40",
+    "r2-r3:50",
+    "r3-tokyo:30",
+    "r2-near:16",
+    "r3-far:24",
+    "r1-near:200",
 ];
 /// RTTs that follow from the links.
-const FAR_FROM_LISBON: f64 = 2.0 * (10.0 + 20.0 + 25.0 + 12.0);
-const NEAR_FROM_LISBON: f64 = 2.0 * (10.0 + 20.0 + 8.0);
-const NEAR_FROM_TOKYO: f64 = 2.0 * (15.0 + 25.0 + 8.0);
-const FAR_FROM_TOKYO: f64 = 2.0 * (15.0 + 12.0);
+const FAR_FROM_LISBON: f64 = 2.0 * (20.0 + 40.0 + 50.0 + 24.0);
+const NEAR_FROM_LISBON: f64 = 2.0 * (20.0 + 40.0 + 16.0);
+const NEAR_FROM_TOKYO: f64 = 2.0 * (30.0 + 50.0 + 16.0);
+const FAR_FROM_TOKYO: f64 = 2.0 * (30.0 + 24.0);
 const EVERCRAWL: &str = env!("CARGO_BIN_EXE_evercrawl");
 
 fn netmap(internet: &MiniInternet, at: &str, db: &Path, arguments: &[&str]) -> Value {
