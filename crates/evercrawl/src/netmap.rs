@@ -3,6 +3,7 @@
 mod columns;
 mod export;
 mod locate;
+mod merge;
 mod report;
 mod rtt;
 mod sample_size;
@@ -21,6 +22,7 @@ Examples:
   evercrawl netmap locate --city-db city.mmdb --as-db asn.mmdb
   evercrawl netmap report --map map.svg
   evercrawl netmap export --rtt rtt.csv --places places.csv --complete
+  evercrawl netmap merge tokyo.db newyork.db
   evercrawl netmap sql \"SELECT method, count(*) FROM end_to_end GROUP BY method\"
 
 Everything is kept in one SQLite file (--db, netmap.db by default) that any SQL tool opens.
@@ -43,6 +45,7 @@ enum What {
     Locate(locate::Arguments),
     Report(report::Arguments),
     Export(export::Arguments),
+    Merge(merge::Arguments),
     Sql(sql::Arguments),
     SampleSize(sample_size::Arguments),
 }
@@ -56,6 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         What::Locate(arguments) => locate::run(arguments),
         What::Report(arguments) => report::run(arguments),
         What::Export(arguments) => export::run(arguments),
+        What::Merge(arguments) => merge::run(arguments),
         What::Sql(arguments) => sql::run(arguments),
         What::SampleSize(arguments) => sample_size::run(arguments),
     }

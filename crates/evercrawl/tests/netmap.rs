@@ -77,12 +77,7 @@ fn probe_ask_report_and_export() {
     assert_eq!(report["robots"], 1);
     let map = std::fs::read_to_string(folder.join("map.svg")).unwrap();
     let mut reader = quick_xml::Reader::from_str(&map);
-    loop {
-        match reader.read_event().unwrap() {
-            quick_xml::events::Event::Eof => break,
-            _ => continue,
-        }
-    }
+    while reader.read_event().unwrap() != quick_xml::events::Event::Eof {}
     assert!(map.contains(">here</text>"));
     text(
         folder,
@@ -101,6 +96,59 @@ fn probe_ask_report_and_export() {
     assert!(lines[1].starts_with("here,127.0.0.1,") && lines.len() == 3);
     let places = std::fs::read_to_string(folder.join("places.csv")).unwrap();
     assert_eq!(places, "name,latitude,longitude\nhere,41.5500,-8.4200\n");
+}
+
+#[test]
+fn an_interrupted_survey_goes_on_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let targets: String = (1..=60).map(|k| format!("127.0.1.{k}\n")).collect();
+    std::fs::write(folder.join("targets"), targets).unwrap();
+    let probe = [
+        "netmap",
+        "probe",
+        "--targets",
+        "targets",
+        "--allow-private",
+        "--method",
+        "tcp",
+        "--port",
+        "9",
+        "--json",
+        "--rate",
+    ];
+    let child = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+        .current_dir(folder)
+        .args(probe)
+        .arg("40/s")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let pid = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let part: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(part["partial"], true);
+    let done = part["results"].as_array().unwrap().len();
+    assert!(done > 0 && done < 60, "{done} of 60");
+    let rest = json(folder, &[&probe[1..9], &["--rate", "2000/s"]].concat());
+    let results = rest["results"].as_array().unwrap();
+    let measured = results
+        .iter()
+        .filter(|r| r["outcome"] == "measured")
+        .count();
+    assert_eq!((results.len(), measured), (60, 60 - done));
+    let sql = "SELECT count(*) AS n, count(DISTINCT address) AS d FROM end_to_end";
+    assert_eq!(text(folder, &["sql", sql, "--csv"]), "n,d\n60,60\n");
 }
 
 #[test]
@@ -254,6 +302,9 @@ fn bad_input_ends_with_code_2_and_says_what() {
         (&["report", "--db", "text.db"], "text.db"),
         (&["sql", "DELETE FROM hosts"], "DELETE would change the map"),
         (&["sql", "SELECT x FROM y"], "no such table"),
+        (&["merge", "absent.db"], "absent.db: there is no map"),
+        (&["merge", "text.db"], "text.db"),
+        (&["merge", "netmap.db"], "is the map itself"),
         (&["probe"], "no targets"),
         (&["probe", "a b"], "'a b' is neither"),
         (

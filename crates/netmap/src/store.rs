@@ -87,6 +87,19 @@ impl Store {
         Ok(Self { connection })
     }
 
+    /// Takes over all that another map has and this one has not: results of other robots, places,
+    /// names. Doing it again changes nothing.
+    pub fn merge(&mut self, other: &Path) -> Result<()> {
+        drop(Self::open_read_only(other)?);
+        self.connection
+            .execute("ATTACH ?1 AS other", [other.to_string_lossy()])?;
+        let transaction = self.connection.transaction()?;
+        let merged = transaction.execute_batch(include_str!("store/merge.sql"));
+        let merged = merged.and_then(|()| transaction.commit());
+        self.connection.execute_batch("DETACH other")?;
+        Ok(merged?)
+    }
+
     /// Notes who measures, and where that is.
     pub fn source(&self, name: &str, point: Option<Point>) -> Result<i64> {
         let sql = "INSERT INTO sources (name, latitude, longitude) VALUES (?1, ?2, ?3)
@@ -148,6 +161,16 @@ impl Store {
         )?;
         transaction.commit()?;
         Ok(true)
+    }
+
+    /// Takes back a claim after which nothing was sent.
+    pub fn release(&mut self, kind: Kind, source: i64, address: IpAddr) -> Result<()> {
+        self.connection.execute(
+            "DELETE FROM attempts WHERE source = ?1 AND kind = ?3
+             AND address = (SELECT id FROM addresses WHERE address = ?2)",
+            params![source, address.to_string(), kind.name()],
+        )?;
+        Ok(())
     }
 
     /// Keeps what probing found.

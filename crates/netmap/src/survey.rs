@@ -103,7 +103,7 @@ impl Survey<'_> {
         }
     }
 
-    /// None when told to stop on the way.
+    /// None when told to stop before anything was sent.
     fn one(&self, target: &str) -> Result<Option<(Option<IpAddr>, Outcome)>, store::Error> {
         let Some(address) = resolve(target, self.family) else {
             return Ok(Some((None, Outcome::Unknown)));
@@ -123,13 +123,17 @@ impl Survey<'_> {
         if !store().claim(kind, self.source, address, at, self.again_after)? {
             return Ok(Some((Some(address), Outcome::LeftAlone)));
         }
+        let nothing = || {
+            store().release(kind, self.source, address)?;
+            Ok(None)
+        };
         let outcome = match &self.task {
             Task::Probe(how) => match probe::probe(address, how, self.pace) {
                 Ok(Some(found)) => {
                     store().keep_rtt(self.source, address, at, &found)?;
                     Outcome::Measured(found)
                 }
-                Ok(None) => return Ok(None),
+                Ok(None) => return nothing(),
                 Err(error) => Outcome::Failed(error.to_string()),
             },
             Task::Trace(how) => match probe::trace(address, how, self.pace) {
@@ -137,7 +141,7 @@ impl Survey<'_> {
                     store().keep_route(self.source, at, &found)?;
                     Outcome::Traced(found)
                 }
-                Ok(None) => return Ok(None),
+                Ok(None) => return nothing(),
                 Err(error) => Outcome::Failed(error.to_string()),
             },
         };

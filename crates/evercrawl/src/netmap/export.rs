@@ -29,7 +29,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     places: Option<PathBuf>,
 
-    /// Also the pairs that nobody measured, estimated by network coordinates
+    /// Also the pairs that nobody measured, estimated by whatever is better on held-back pairs
     #[arg(long, requires = "rtt")]
     complete: bool,
 
@@ -112,7 +112,8 @@ fn called(located: &Located) -> Vec<String> {
     }
 }
 
-/// RTTs of robots to hosts that others have measured.
+/// RTTs of robots to hosts that others have measured, by the method that does better on measured
+/// pairs held back from it; coordinates where that has no answer.
 fn estimated(
     store: &Store,
     hosts: &BTreeSet<IpAddr>,
@@ -124,7 +125,10 @@ fn estimated(
         seed,
         ..Settings::default()
     };
+    let judged = atlas.judgement(&settings);
+    let by_path = judged.is_some_and(|(path, space)| path.error_p50 < space.error_p50);
     let space = atlas.embedding(&settings);
+    let graph = atlas.graph();
     let measurements = store.measurements()?;
     let measured: BTreeSet<(&str, IpAddr)> = measurements
         .iter()
@@ -133,16 +137,21 @@ fn estimated(
     let robots: BTreeSet<&str> = measurements.iter().map(|m| m.source.as_str()).collect();
     let mut rows = Vec::new();
     for robot in robots {
+        let Some(a) = atlas.vertex(robot) else {
+            continue;
+        };
+        let paths = graph.distances_from(a);
         for host in hosts
             .iter()
             .filter(|&&host| !measured.contains(&(robot, host)))
         {
-            let ends = atlas.vertex(robot).zip(atlas.vertex(&host.to_string()));
-            let Some((a, b)) = ends.filter(|(a, b)| a != b) else {
+            let Some(b) = atlas.vertex(&host.to_string()).filter(|&b| b != a) else {
                 continue;
             };
+            let path = Some(paths[b]).filter(|ms| by_path && ms.is_finite());
+            let rtt_ms = path.unwrap_or_else(|| space.rtt_ms(a, b));
             for name in &names[host] {
-                rows.push((robot.to_owned(), name.clone(), space.rtt_ms(a, b)));
+                rows.push((robot.to_owned(), name.clone(), rtt_ms));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Writes the smallest MaxMind databases that there are: one network, one record.
+//! Writes the smallest geolocation databases that there are: one network, one record.
 
 /// A value of a record.
 pub enum Value {
@@ -10,8 +10,8 @@ pub enum Value {
 
 fn head(kind: u8, size: usize) -> Vec<u8> {
     match size {
-        0..=28 => vec![kind << 5 | size as u8],
-        _ => vec![kind << 5 | 29, (size - 29) as u8],
+        0..=28 => vec![(kind << 5) + size as u8],
+        _ => vec![(kind << 5) + 29, (size - 29) as u8],
     }
 }
 

@@ -147,3 +147,105 @@ fn questions_cannot_change_the_map_and_other_files_are_refused() {
     assert!(Store::open(&text).is_err());
     assert!(Store::open_read_only(&folder.path().join("absent")).is_err());
 }
+
+/// Two robots that have measured, each into a map of its own.
+fn two_maps(folder: &Path) -> [std::path::PathBuf; 2] {
+    ["a", "b"].map(|robot| {
+        let path = folder.join(robot);
+        let mut store = Store::open(&path).unwrap();
+        // the same ids mean different things in the two
+        let lasts: &[u8] = if robot == "a" { &[1, 2] } else { &[9, 2, 1] };
+        let source = store.source(robot, Point::new(1.0, 2.0)).unwrap();
+        for &last in lasts {
+            let rtt = f64::from(last) + f64::from(u8::from(robot == "b")) / 2.0;
+            store
+                .claim(Kind::Probe, source, address(last), 50.0, 1.0)
+                .unwrap();
+            store
+                .keep_rtt(source, address(last), 50.0, &measured(&[Some(rtt), None]))
+                .unwrap();
+            store
+                .name(&format!("host{last}.example"), address(last))
+                .unwrap();
+        }
+        let hops = lasts.iter().map(|&last| Hop {
+            limit: last,
+            address: Some(address(last)),
+            rtt_ms: Some(1.0),
+        });
+        let route = Route {
+            target: address(lasts[0]),
+            method: Method::Udp,
+            reached: false,
+            hops: hops.collect(),
+        };
+        store.keep_route(source, 60.0, &route).unwrap();
+        let entry = AsEntry {
+            number: 64496,
+            organisation: None,
+            block: "192.0.2.0/24".to_owned(),
+        };
+        store.keep_as(address(lasts[0]), &entry).unwrap();
+        path
+    })
+}
+
+#[test]
+fn maps_of_two_robots_become_one_and_merging_again_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a, b] = two_maps(folder.path());
+    let mut store = Store::open(&a).unwrap();
+    for _ in 0..2 {
+        store.merge(&b).unwrap();
+        let found = store.measurements().unwrap();
+        let found: Vec<(&str, IpAddr, f64)> = found
+            .iter()
+            .map(|m| (m.source.as_str(), m.address, m.rtt_ms))
+            .collect();
+        let expected = [
+            ("a", address(1), 1.0),
+            ("a", address(2), 2.0),
+            ("b", address(1), 1.5),
+            ("b", address(2), 2.5),
+            ("b", address(9), 9.5),
+        ];
+        assert_eq!(found, expected);
+        let routes = store.routes().unwrap();
+        assert_eq!(routes.len(), 2);
+        assert_eq!(routes[1].target, address(9));
+        // hops are ordered by their place in the route
+        let hops: Vec<IpAddr> = routes[1].hops.iter().map(|hop| hop.0).collect();
+        assert_eq!(hops, [1, 2, 9].map(address));
+        let located = store.located().unwrap();
+        let nine = located.iter().find(|l| l.address == address(9)).unwrap();
+        assert_eq!(nine.names, ["host9.example"]);
+        let count = |sql: &str| store.ask(sql).unwrap().rows[0][0].clone().unwrap();
+        assert_eq!(count("SELECT count(*) FROM rtt_samples"), "10");
+        assert_eq!(count("SELECT count(*) FROM attempts"), "5");
+        assert_eq!(
+            count("SELECT count(*) FROM addresses WHERE block IS NOT NULL"),
+            "2"
+        );
+        assert_eq!(count("SELECT count(*) FROM address_blocks"), "1");
+    }
+    assert!(store.merge(&folder.path().join("absent")).is_err());
+    assert!(
+        store.merge(&b).is_ok(),
+        "a failed merge leaves nothing attached"
+    );
+}
+
+#[test]
+fn a_claim_that_was_not_used_can_be_taken_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("map.db")).unwrap();
+    let source = store.source("a", None).unwrap();
+    for _ in 0..2 {
+        assert!(
+            store
+                .claim(Kind::Probe, source, address(1), 5.0, 60.0)
+                .unwrap()
+        );
+        store.release(Kind::Probe, source, address(1)).unwrap();
+    }
+}
