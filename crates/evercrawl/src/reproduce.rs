@@ -52,7 +52,8 @@ pub struct Arguments {
     #[arg(long, value_name = "TRACE")]
     trace: Vec<TraceFile>,
 
-    /// Recorded data for rtt-approximation: a folder that has latency/; EVERCRAWL_DATA when absent
+    /// Recorded data for rtt-approximation: a folder that has latency/; by default
+    /// that of the environment variable `EVERCRAWL_DATA`
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 

@@ -62,6 +62,27 @@ fn probed() -> tempfile::TempDir {
     folder
 }
 
+/// A record of a database of cities.
+fn boston() -> Field {
+    Field::Map(vec![
+        (
+            "city",
+            Field::Map(vec![(
+                "names",
+                Field::Map(vec![("en", Field::Text("Boston"))]),
+            )]),
+        ),
+        ("country", Field::Map(vec![("iso_code", Field::Text("US"))])),
+        (
+            "location",
+            Field::Map(vec![
+                ("latitude", Field::Double(42.36)),
+                ("longitude", Field::Double(-71.06)),
+            ]),
+        ),
+    ])
+}
+
 #[test]
 fn probe_ask_report_and_export() {
     let folder = probed();
@@ -79,6 +100,9 @@ fn probe_ask_report_and_export() {
     let mut reader = quick_xml::Reader::from_str(&map);
     while reader.read_event().unwrap() != quick_xml::events::Event::Eof {}
     assert!(map.contains(">here</text>"));
+    let cities = mmdb::database([127, 0, 0, 2], 31, "City", &boston());
+    std::fs::write(folder.join("city.mmdb"), cities).unwrap();
+    text(folder, &["locate", "--no-dns", "--city-db", "city.mmdb"]);
     text(
         folder,
         &[
@@ -92,17 +116,23 @@ fn probe_ask_report_and_export() {
     );
     let rtt = std::fs::read_to_string(folder.join("rtt.csv")).unwrap();
     let lines: Vec<&str> = rtt.lines().collect();
-    assert_eq!(lines[0], "robot,host,rtt_ms");
+    assert_eq!(lines[0], "robot,host,milliseconds");
     assert!(lines[1].starts_with("here,127.0.0.1,") && lines.len() == 3);
     let places = std::fs::read_to_string(folder.join("places.csv")).unwrap();
-    assert_eq!(places, "name,latitude,longitude\nhere,41.5500,-8.4200\n");
+    assert_eq!(
+        places,
+        "host,latitude,longitude\n127.0.0.2,42.3600,-71.0600\n"
+    );
 }
 
 #[test]
 fn an_interrupted_survey_goes_on_where_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let targets: String = (1..=60).map(|k| format!("127.0.1.{k}\n")).collect();
+    let targets: String = (1..=60)
+        .map(|k| format!("127.0.1.{k}"))
+        .collect::<Vec<_>>()
+        .join("\n");
     std::fs::write(folder.join("targets"), targets).unwrap();
     let probe = [
         "netmap",
@@ -177,23 +207,6 @@ fn loc() -> Vec<u8> {
 fn places_come_from_databases_names_and_the_dns() {
     let folder = probed();
     let folder = folder.path();
-    let city = Field::Map(vec![
-        (
-            "city",
-            Field::Map(vec![(
-                "names",
-                Field::Map(vec![("en", Field::Text("Boston"))]),
-            )]),
-        ),
-        ("country", Field::Map(vec![("iso_code", Field::Text("US"))])),
-        (
-            "location",
-            Field::Map(vec![
-                ("latitude", Field::Double(42.36)),
-                ("longitude", Field::Double(-71.06)),
-            ]),
-        ),
-    ]);
     let system = Field::Map(vec![
         ("autonomous_system_number", Field::Number(64496)),
         (
@@ -204,7 +217,7 @@ fn places_come_from_databases_names_and_the_dns() {
     let write = |name: &str, bytes: Vec<u8>| std::fs::write(folder.join(name), bytes).unwrap();
     write(
         "city.mmdb",
-        mmdb::database([192, 0, 2, 6], 31, "City", &city),
+        mmdb::database([192, 0, 2, 6], 31, "City", &boston()),
     );
     write(
         "as.mmdb",

@@ -6,7 +6,7 @@ pub use route::{Hop, Route, Tracing, trace};
 
 use crate::pace::Pace;
 use crate::sampling::{self, median};
-use crate::wire::{self, Answer, Error, Method, Packet, Sent};
+use crate::wire::{Answer, Error, Method, Packet};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
@@ -106,9 +106,7 @@ fn series(
 
 /// Sends a packet and waits for its answer, in milliseconds.
 fn ask(packet: &Packet, timeout: Duration) -> Result<Option<(Answer, f64)>, Error> {
-    let sent: [Sent; 1] = [packet.send()?];
-    let replies = wire::wait(&sent, Instant::now() + timeout);
-    let reply = replies.first().copied().flatten();
+    let reply = packet.send()?.wait(Instant::now() + timeout);
     Ok(reply.map(|reply| (reply.answer, 1e3 * reply.after.as_secs_f64())))
 }
 

@@ -23,7 +23,7 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
             } else {
                 ("", space.as_str())
             };
-            line.push_str(&format!("{before}{cell}{after}  "));
+            line += &[before, cell, after, "  "].concat();
         }
         text.push_str(line.trim_end());
         text.push('\n');

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 /// Write RTTs and places as CSV, in the form that `evercrawl partition` reads.
 ///
-/// rtt.csv has `robot,host,rtt_ms`, places.csv `name,latitude,longitude` of robots and hosts. A
-/// host is called by its names; by its address when it has none.
+/// RTTs have the columns `robot,host,milliseconds`, places `host,latitude,longitude`. A host is
+/// called by its names; by its address when it has none.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["rtt", "places"]))]
 pub struct Arguments {
@@ -53,7 +53,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         located.iter().map(|l| (l.address, called(l))).collect();
     let measurements = store.measurements()?;
     let hosts: BTreeSet<IpAddr> = measurements.iter().map(|m| m.address).collect();
-    let mut told = String::new();
+    let mut told = Vec::new();
     if let Some(path) = &arguments.rtt {
         if measurements.is_empty() {
             return Err(
@@ -74,17 +74,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let lines = rows
             .iter()
             .map(|(robot, host, ms)| vec![robot.clone(), host.clone(), format!("{ms:.3}")]);
-        write(path, &["robot", "host", "rtt_ms"], lines)?;
-        told = format!(
+        write(path, &["robot", "host", "milliseconds"], lines)?;
+        told.push(format!(
             "{measured} measured RTTs, {} estimated ones\n",
             rows.len() - measured
-        );
+        ));
     }
     if let Some(path) = &arguments.places {
         let mut points: BTreeMap<String, Point> = BTreeMap::new();
-        for (name, point) in store.sources()? {
-            points.extend(point.map(|point| (name, point)));
-        }
         for l in located.iter().filter(|l| hosts.contains(&l.address)) {
             if let Some(best) = l.places.first() {
                 points.extend(called(l).into_iter().map(|name| (name, best.point)));
@@ -98,10 +95,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 format!("{:.4}", point.longitude),
             ]
         });
-        write(path, &["name", "latitude", "longitude"], lines)?;
-        told.push_str(&format!("{count} places\n"));
+        write(path, &["host", "latitude", "longitude"], lines)?;
+        told.push(format!("{count} places\n"));
     }
-    Ok(terminal::print(&told)?)
+    Ok(terminal::print(&told.concat())?)
 }
 
 fn called(located: &Located) -> Vec<String> {

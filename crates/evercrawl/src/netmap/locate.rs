@@ -28,11 +28,11 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", default_value = "netmap.db")]
     db: PathBuf,
 
-    /// Cities by address, in MaxMind format
+    /// Cities by address, as MMDB
     #[arg(long, value_name = "MMDB")]
     city_db: Option<PathBuf>,
 
-    /// Autonomous systems by address, in MaxMind format
+    /// Autonomous systems by address, as MMDB
     #[arg(long, value_name = "MMDB")]
     as_db: Option<PathBuf>,
 

@@ -68,13 +68,9 @@ struct Common {
     #[arg(long)]
     allow_private: bool,
 
-    /// IPv4 addresses only
-    #[arg(short = '4', long, conflicts_with = "ipv6")]
-    ipv4: bool,
-
-    /// IPv6 addresses only
-    #[arg(short = '6', long)]
-    ipv6: bool,
+    /// Addresses of this version of IP only
+    #[arg(long, value_name = "4|6", value_parser = clap::value_parser!(u8).range(4..=6))]
+    ip: Option<u8>,
 
     /// Print the result as JSON
     #[arg(long)]
@@ -200,10 +196,11 @@ fn survey(common: &Common, task: Task) -> Result<()> {
         again_after: common.again_after.0,
         parallel: usize::from(common.parallel),
         allow_private: common.allow_private,
-        family: match (common.ipv4, common.ipv6) {
-            (true, _) => Family::V4,
-            (_, true) => Family::V6,
-            _ => Family::Any,
+        family: match common.ip {
+            None => Family::Any,
+            Some(4) => Family::V4,
+            Some(6) => Family::V6,
+            Some(_) => return Err(BadInput("--ip is 5: expected 4 or 6".to_owned()).into()),
         },
     };
     let bar = terminal::progress("measuring", targets.len() as u64, false);
