@@ -7,7 +7,7 @@ use crate::store::{self, Measurement, Store, TracedRoute};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
 /// Of so many measured pairs one is held back when estimates are judged.
@@ -116,14 +116,15 @@ impl Atlas {
     }
 
     fn graph_without(&self, held_back: &[Pair]) -> Graph {
-        let secret = |a: usize, b: usize| held_back.iter().any(|p| (p.a, p.b) == (a, b));
-        let open = self.routes.iter().filter(|(a, b, _)| !secret(*a, *b));
-        let mut links: Vec<Link> = open.flat_map(|(_, _, links)| links).copied().collect();
-        let traced = |p: &Pair| self.routes.iter().any(|(a, b, _)| (*a, *b) == (p.a, p.b));
+        let secret: HashSet<(usize, usize)> = held_back.iter().map(|p| (p.a, p.b)).collect();
+        let open = |a: usize, b: usize| !secret.contains(&(a, b));
+        let traced: HashSet<(usize, usize)> = self.routes.iter().map(|r| (r.0, r.1)).collect();
+        let routes = self.routes.iter().filter(|(a, b, _)| open(*a, *b));
+        let mut links: Vec<Link> = routes.flat_map(|(_, _, links)| links).copied().collect();
         let pairs = self.measured.iter();
         links.extend(
             pairs
-                .filter(|p| !secret(p.a, p.b) && !traced(p))
+                .filter(|p| open(p.a, p.b) && !traced.contains(&(p.a, p.b)))
                 .map(|p| Link {
                     a: p.a,
                     b: p.b,
@@ -167,7 +168,7 @@ impl Atlas {
             kept.swap(k, tries);
             if left[kept[tries].b] > 1 {
                 left[kept[tries].b] -= 1;
-                back.push(kept.remove(tries));
+                back.push(kept.swap_remove(tries));
             }
         }
         (kept, back)
@@ -193,9 +194,10 @@ impl Atlas {
             .map(|&source| (source, graph.distances_from(source)))
             .collect();
         let space = Embedding::fit(self.vertices(), &experiment.measured, settings);
-        let known = |v: usize| experiment.measured.iter().any(|p| p.a == v || p.b == v);
+        let pairs = experiment.measured.iter();
+        let known: HashSet<usize> = pairs.flat_map(|p| [p.a, p.b]).collect();
         let by_space = |a: usize, b: usize| {
-            if known(a) && known(b) {
+            if known.contains(&a) && known.contains(&b) {
                 space.rtt_ms(a, b)
             } else {
                 f64::NAN

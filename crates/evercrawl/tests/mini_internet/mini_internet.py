@@ -60,7 +60,11 @@ def start_node():
 
 
 def inside(pid, *command):
-    done = subprocess.run(["nsenter", "-t", str(pid), "-n", *command], capture_output=True, text=True)
+    command = ["nsenter", "-t", str(pid), "-n", *command]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        not_allowed("there is no nsenter")
     if done.returncode != 0:
         not_allowed(f"{' '.join(command)}: {done.stderr.strip()}")
 

@@ -96,8 +96,11 @@ pub fn judge(experiment: &Experiment, estimate: impl Fn(usize, usize) -> f64) ->
     let mut differences = Vec::new();
     // for each host, the robots as (what we believe, what is true)
     let mut choices = vec![Vec::new(); experiment.hosts];
-    let is_robot = |host| experiment.robots.contains(&host);
-    for pair in experiment.measured.iter().filter(|p| !is_robot(p.b)) {
+    let mut robot = vec![false; experiment.hosts];
+    for &host in &experiment.robots {
+        robot[host] = true;
+    }
+    for pair in experiment.measured.iter().filter(|p| !robot[p.b]) {
         choices[pair.b].push((pair.rtt_ms, pair.rtt_ms));
     }
     for pair in &experiment.held_back {
