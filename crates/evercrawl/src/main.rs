@@ -9,6 +9,7 @@ mod crawl;
 mod demo;
 mod fingerprint;
 mod interrupt;
+mod netmap;
 mod new_file;
 mod partition;
 mod plan;
@@ -39,6 +40,7 @@ enum Command {
     Demo(demo::Arguments),
     Partition(partition::Arguments),
     Plan(plan::Arguments),
+    Netmap(netmap::Arguments),
     Reproduce(reproduce::Arguments),
     Simulate(simulate::Arguments),
 }
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Partition(arguments) => partition::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
+        Command::Netmap(arguments) => netmap::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
     };

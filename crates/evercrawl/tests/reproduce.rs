@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 fn reproduce(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_evercrawl"))
         .arg("reproduce")
+        .env_remove("EVERCRAWL_DATA")
         .args(arguments)
         .output()
         .unwrap()
@@ -28,7 +29,9 @@ fn all_experiments_run_and_leave_tables_plots_and_rows() {
     for experiment in experiments {
         let name = experiment["experiment"].as_str().unwrap();
         let own = match name {
-            "default" | "freshness-wikipedia" => folder.path().join(name).join("generated"),
+            "default" | "freshness-wikipedia" | "rtt-approximation" => {
+                folder.path().join(name).join("generated")
+            }
             _ => folder.path().join(name),
         };
         let readme = std::fs::read_to_string(own.join("README.md")).unwrap();
@@ -107,6 +110,7 @@ fn the_list_names_every_experiment() {
         "freshness-webbase",
         "freshness-wikipedia",
         "classical",
+        "rtt-approximation",
         "learning",
         "default",
         "partition-algebraic",
@@ -122,6 +126,7 @@ fn bad_traces_end_with_code_2() {
         &["freshness-wikipedia", "--trace", "does-not-exist.csv"][..],
         &["default", "--trace", "a/b=c.csv"],
         &["classical", "--full"],
+        &["rtt-approximation", "--data", "does-not-exist"],
         &["nothing"],
     ] {
         assert_eq!(reproduce(arguments).status.code(), Some(2), "{arguments:?}");
