@@ -2,6 +2,7 @@
 
 use crate::bad_input::BadInput;
 use crate::crawl::read_config;
+use crate::terminal::is_obeyed;
 use anyhow::Result;
 use robot::config::Config;
 use robot::control::Remote;
@@ -108,10 +109,21 @@ pub fn output() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, io::stdout().lock())
 }
 
-/// A value as one line of JSON.
+/// A value as one line of JSON, in which a terminal finds nothing to obey.
 pub fn json_line(out: &mut impl Write, value: &impl serde::Serialize) -> Result<()> {
     // not written directly: the error of a closed pipe would be hidden inside another
-    let line = serde_json::to_string(value)?;
+    let mut line = serde_json::to_string(value)?;
+    if line.contains(is_obeyed) {
+        // within strings, where the escape means the same
+        let escaped = |c: char| {
+            if is_obeyed(c) {
+                format!("\\u{:04x}", c as u32)
+            } else {
+                c.into()
+            }
+        };
+        line = line.chars().map(escaped).collect();
+    }
     Ok(writeln!(out, "{line}")?)
 }
 
