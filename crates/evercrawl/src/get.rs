@@ -9,7 +9,7 @@ use bytes::Bytes;
 use fetch::decode::{self, Flaw};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
-use storage::archive::{IndexEntry, Record, date, lookup, read};
+use storage::archive::{IndexEntry, Record, lookup, version};
 
 const REVISIT: &str = "warc/revisit";
 
@@ -51,27 +51,30 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let data = arguments.which.find()?;
     let archive = data.archive()?;
-    let versions = versions(&data, &archive, &arguments.url)?;
+    let (url, versions) = versions(&data, &archive, &arguments.url)?;
     if arguments.versions {
         return list(&versions);
     }
-    let entry = choose(&versions, arguments.at)?;
-    let record = read(&archive, entry.place)?;
+    let at = arguments.at.map_or(storage::Time::MAX, |at| at.0);
+    let Some(found) = version(&archive, &url, at)? else {
+        let first = versions.first().map_or(0, |first| first.time);
+        bail!("no copy from that time: the first is of {}", Moment(first));
+    };
     let bytes = if arguments.headers {
-        Bytes::from(record.head)
+        Bytes::from(found.visit.head)
     } else {
-        let original = match record.kind() {
-            "revisit" => original(&archive, &record)?,
-            _ => record,
-        };
-        if let Some(why) = original.header("WARC-Truncated") {
+        if found.visit.kind() == "revisit" && found.original.is_none() {
+            bail!("the same as an earlier copy, which is not in the archive");
+        }
+        let content = found.original.unwrap_or(found.visit);
+        if let Some(why) = content.header("WARC-Truncated") {
             let cut = format!("the copy is not whole: it was cut ({})", plain(why));
             complain("warning", &cut);
         }
         if arguments.raw {
-            Bytes::from(original.payload)
+            Bytes::from(content.payload)
         } else {
-            body(original, data.config.fetch.max_decoded_bytes)?
+            body(content, data.config.fetch.max_decoded_bytes)?
         }
     };
     let mut out = io::stdout().lock();
@@ -83,34 +86,24 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// Every version kept of a page, in order of time.
-fn versions(data: &Data, archive: &Path, text: &str) -> Result<Vec<IndexEntry>> {
+/// The URL by which a page was requested, and every version kept of it, in order of time.
+fn versions(data: &Data, archive: &Path, text: &str) -> Result<(String, Vec<IndexEntry>)> {
     let url = read_url(text)?;
     let found = lookup(archive, url.as_str())?;
     if !found.is_empty() {
-        return Ok(found);
+        return Ok((url.into(), found));
     }
     // the page may have been found under another URL; an archive alone has no page table
     if let Ok(reader) = data.reader()
         && let Some(page) = data.page(&reader, &url)?
     {
-        let found = lookup(archive, &reader.address(page)?.url)?;
+        let requested = reader.address(page)?.url;
+        let found = lookup(archive, &requested)?;
         if !found.is_empty() {
-            return Ok(found);
+            return Ok((requested, found));
         }
     }
     bail!("no copy of {url} is kept; `evercrawl why` may tell the reason")
-}
-
-fn choose(versions: &[IndexEntry], at: Option<Moment>) -> Result<&IndexEntry> {
-    let held = |entry: &&IndexEntry| at.is_none_or(|at| Moment(entry.time) <= at);
-    versions.iter().rfind(held).ok_or_else(|| {
-        let first = versions.first().map(|entry| Moment(entry.time).to_string());
-        anyhow!(
-            "no copy from that time: the first is of {}",
-            first.unwrap_or_default()
-        )
-    })
 }
 
 fn list(versions: &[IndexEntry]) -> Result<()> {
@@ -130,26 +123,6 @@ fn list(versions: &[IndexEntry]) -> Result<()> {
         )?;
     }
     Ok(())
-}
-
-/// The record with the content that a revisit record found again.
-fn original(archive: &Path, revisit: &Record) -> Result<Record> {
-    let url = revisit.header("WARC-Refers-To-Target-URI");
-    let url = url.or(revisit.url()).unwrap_or_default();
-    let stated = revisit.header("WARC-Refers-To-Date").and_then(date::parse);
-    let before = revisit.time().unwrap_or(i64::MAX);
-    let digest = revisit.header("WARC-Payload-Digest").unwrap_or_default();
-    let mut found = lookup(archive, url)?;
-    found.retain(|entry| {
-        entry.mime != REVISIT && entry.time <= before && entry.digest.eq_ignore_ascii_case(digest)
-    });
-    // the index knows times to the second
-    let is_stated =
-        |entry: &&IndexEntry| stated.is_some_and(|time| time / 1000 == entry.time / 1000);
-    let entry = found.iter().rfind(is_stated).or(found.last());
-    let entry =
-        entry.ok_or_else(|| anyhow!("the copy that was found again is not in the archive"))?;
-    Ok(read(archive, entry.place)?)
 }
 
 /// The body without its content encodings.
@@ -225,23 +198,5 @@ mod tests {
         let head = b"HTTP/1.1 200 OK\r\nContent-Encoding: br, gzip\r\nX: y\r\ncontent-encoding:zstd\r\n\r\n";
         let expected: Vec<Vec<u8>> = vec![b"br".to_vec(), b"gzip".to_vec(), b"zstd".to_vec()];
         assert_eq!(content_encodings(head), expected);
-    }
-
-    #[test]
-    fn the_version_of_a_time_is_the_last_until_then() {
-        let entry = |time| IndexEntry {
-            url: "http://a/".into(),
-            time,
-            mime: "text/html".into(),
-            status: 200,
-            digest: String::new(),
-            place: storage::Place::default(),
-        };
-        let versions = [entry(1000), entry(5000)];
-        assert_eq!(choose(&versions, None).unwrap().time, 5000);
-        assert_eq!(choose(&versions, Some(Moment(4999))).unwrap().time, 1000);
-        assert_eq!(choose(&versions, Some(Moment(5000))).unwrap().time, 5000);
-        let error = choose(&versions, Some(Moment(999))).unwrap_err();
-        assert!(error.to_string().contains("1970-01-01T00:00:01"), "{error}");
     }
 }

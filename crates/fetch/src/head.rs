@@ -190,6 +190,9 @@ pub(crate) fn framing(head: &Head, to_head: bool) -> Result<(Framing, bool), Fet
     let length = content_length(headers)?;
     let mut chunked = false;
     for coding in headers.words("transfer-encoding") {
+        if coding.eq_ignore_ascii_case(b"identity") {
+            continue;
+        }
         if chunked || !coding.eq_ignore_ascii_case(b"chunked") {
             return Err(FetchError::protocol("transfer encoding not asked for"));
         }

@@ -127,3 +127,39 @@ impl Patience {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Drip;
+
+    #[test]
+    fn each_limit_at_its_time() {
+        let seconds = Duration::from_secs;
+        let mut patience = Patience::new(Timeouts {
+            connect: seconds(1),
+            first_byte: seconds(30),
+            body: seconds(100),
+            drip: Drip {
+                bytes_per_second: 10,
+                window: seconds(10),
+            },
+        });
+        let start = patience.started;
+        assert_eq!(patience.look(start + seconds(29)), Ok(()));
+        assert_eq!(
+            patience.look(start + seconds(30)),
+            Err(TimeoutStage::FirstByte)
+        );
+        patience.received(100);
+        let first = patience.started + patience.first_byte();
+        assert_eq!(patience.deadline(), first + seconds(10));
+        assert_eq!(patience.look(first + seconds(10)), Ok(()));
+        patience.received(99);
+        assert_eq!(patience.look(first + seconds(19)), Ok(()));
+        assert_eq!(patience.look(first + seconds(20)), Err(TimeoutStage::Drip));
+        patience.received(1_000_000);
+        assert_eq!(patience.look(first + seconds(99)), Ok(()));
+        assert_eq!(patience.look(first + seconds(100)), Err(TimeoutStage::Body));
+    }
+}

@@ -338,12 +338,14 @@ impl Lines {
         self.queue(host);
     }
 
-    /// robots.txt is known until then, and asks for this delay.
-    pub fn set_robots(&mut self, host: u32, until: f64, crawl_delay: f64) {
+    /// robots.txt, read just now, is known until then, and asks for this delay, which holds for
+    /// the request after it too.
+    pub fn set_robots(&mut self, host: u32, now: f64, until: f64, crawl_delay: f64) {
         let line = &mut self.hosts[host as usize];
         line.asking_robots = false;
         line.robots_until = until;
         line.courtesy.crawl_delay = crawl_delay;
+        line.courtesy.not_before = line.courtesy.not_before.max(now + crawl_delay);
         self.queue(host);
     }
 

@@ -48,13 +48,11 @@ pub fn decode<'a>(
     if let Some(encoding) = declared {
         return (encoding.decode_without_bom_handling(body).0, encoding);
     }
-    match std::str::from_utf8(body) {
-        Ok(text) => (Cow::Borrowed(text), UTF_8),
-        Err(_) => {
-            let encoding = guess(body, tld);
-            (encoding.decode_without_bom_handling(body).0, encoding)
-        }
+    if let Ok(text) = std::str::from_utf8(body) {
+        return (Cow::Borrowed(text), UTF_8);
     }
+    let encoding = guess(body, tld);
+    (encoding.decode_without_bom_handling(body).0, encoding)
 }
 
 /// The value of `charset` in a Content-Type header.

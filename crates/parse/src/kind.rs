@@ -20,7 +20,8 @@ pub enum Kind {
 /// How far into a body its root element is looked for.
 const SNIFFED_BYTES: usize = 2048;
 
-/// The kind of a body. A header that names one kind is believed, except that XML is looked into.
+/// The kind of a body. A header that names one kind is believed, except that XML is looked into. For
+/// a body that was unpacked (`sitemap.xml.gz`), whose header speaks of the package, pass `None`.
 pub fn kind_of(body: &[u8], content_type: Option<&str>) -> Kind {
     let essence = content_type.map_or("", |value| value.split(';').next().unwrap_or("").trim());
     let is = |name: &str| essence.eq_ignore_ascii_case(name);

@@ -50,7 +50,7 @@ impl Element {
 
 /// The deepest document that is read; sitemaps need 3, feeds with markup in them a few more.
 const DEEPEST: usize = 256;
-/// Longer texts are of no element we read.
+/// Longer texts are cut: none of an element we read is.
 const LONGEST_TEXT: usize = 16 * 1024;
 
 /// What a walk meets. The path ends with the element itself.
@@ -111,7 +111,7 @@ pub(crate) fn walk(document: &str, mut visit: impl FnMut(Step) -> bool) -> bool 
 }
 
 fn append(text: &mut String, part: &str) {
-    if text.len() + part.len() <= LONGEST_TEXT {
-        text.push_str(part);
-    }
+    // cut, it is still longer than any address that is taken
+    let room = LONGEST_TEXT.saturating_sub(text.len());
+    text.push_str(&part[..part.floor_char_boundary(room)]);
 }

@@ -4,6 +4,9 @@ mod oracle;
 
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::test_runner::FileFailurePersistence;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use std::io::Read;
 use std::path::PathBuf;
 use url::Url;
@@ -169,7 +172,11 @@ fn nested() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 4_000,
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn soup_gives_the_same_links(page in soup()) {
@@ -181,6 +188,34 @@ proptest! {
     fn nested_pages_give_the_same_links(page in nested()) {
         compare(&format!("<!doctype html><body>{page}"))?;
     }
+}
+
+/// Foreign elements in disorder, where without the stack of a tree some difference must remain (see
+/// the README): it is one page in a hundred here.
+#[test]
+fn foreign_soup_seldom_differs() {
+    let pieces = "<svg> </svg> <math> </math> <g> </g> <path/> <path> <a@href=/1> </a> <div> </div> <p> </p> \
+        <span> </span> <style> </style> <script> </script> <title> </title> <desc> </desc> <foreignObject> \
+        </foreignObject> <mi> </mi> <![CDATA[ ]]> <a@href=/2> x <template> </template> <svg/> <iframe@src=/3> \
+        </iframe> <link@rel=next@href=/4> <font@color=x> <b> </b>";
+    let pieces: Vec<String> = pieces
+        .split(' ')
+        .map(|piece| piece.replace('@', " "))
+        .collect();
+    let address = Url::parse("https://example.org/a/b").expect("a URL");
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
+    let (pages, mut different) = (20_000, 0);
+    for _ in 0..pages {
+        let length = rng.random_range(1..9);
+        let soup: String = (0..length)
+            .map(|_| pieces[rng.random_range(0..pieces.len())].as_str())
+            .collect();
+        let page = format!("<body>{soup}<a href=/end>");
+        let read = parse::read_page(page.as_bytes(), Some("text/html; charset=utf-8"), &address);
+        different += usize::from(oracle::ours(&read) != oracle::html5ever(&page, &address));
+    }
+    eprintln!("{different} of {pages} pages of foreign soup differ");
+    assert!(different * 50 < pages, "{different} of {pages} differ");
 }
 
 /// The bodies of all HTML responses in the WARC files of the data directory.
@@ -258,26 +293,23 @@ fn header(head: &str, name: &str) -> Option<String> {
     })
 }
 
+/// A chunked body joined; one that the archive holds joined already is returned as it is.
 fn dechunk(body: &[u8]) -> Vec<u8> {
     let (mut whole, mut rest) = (Vec::new(), body);
     while let Some(end) = rest.windows(2).position(|window| window == b"\r\n") {
         let size = std::str::from_utf8(&rest[..end]).ok();
         let size = size.and_then(|size| usize::from_str_radix(size.trim(), 16).ok());
         let Some(chunk) = size.and_then(|size| rest.get(end + 2..end + 2 + size)) else {
-            // the archive holds it decoded already
-            return if whole.is_empty() {
-                body.to_vec()
-            } else {
-                whole
-            };
+            break;
         };
         whole.extend_from_slice(chunk);
-        if chunk.is_empty() {
-            break;
-        }
         rest = rest.get(end + 4 + chunk.len()..).unwrap_or(&[]);
     }
-    whole
+    if whole.is_empty() {
+        body.to_vec()
+    } else {
+        whole
+    }
 }
 
 #[test]

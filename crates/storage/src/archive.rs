@@ -17,7 +17,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 pub use index::{IndexEntry, digest_text};
-pub use lookup::lookup;
+pub use lookup::{Version, lookup, version};
 pub use read::{Flaw, RECORD_LIMIT, Record, Records, read, records};
 pub use record::{Exchange, HttpVersion, Original, Packed, Packer, Revisit, Truncated};
 pub use verify::{VerifyReport, verify};
@@ -109,8 +109,9 @@ struct Current {
 }
 
 impl Archive {
-    /// Opens the archive in `directory`, making it if there is none. A tail that is no whole
-    /// record is cut off and reported; an index that is missing or behind is made anew.
+    /// Opens the archive in `directory`, which nothing else uses, making it if there is none. A
+    /// tail that is no whole record is cut off and reported; an index that is missing or behind is
+    /// made anew.
     pub fn open(directory: &Path, options: ArchiveOptions) -> Result<Self> {
         std::fs::create_dir_all(directory).context("create", directory)?;
         let lock = lock_directory(directory)?;
@@ -135,6 +136,13 @@ impl Archive {
     /// Adds a record. After an error it was not added, and may be again.
     pub fn append(&mut self, record: &Packed) -> Result<Place> {
         self.expect_whole()?;
+        if record.unpacked > RECORD_LIMIT {
+            return Err(Error::TooLong {
+                what: "a record",
+                length: record.unpacked,
+                limit: RECORD_LIMIT,
+            });
+        }
         let full = self
             .current
             .as_ref()

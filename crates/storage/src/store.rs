@@ -76,6 +76,13 @@ impl Default for StoreOptions {
     }
 }
 
+impl StoreOptions {
+    fn segments_kept(&self) -> u64 {
+        // the last one is never full
+        self.observations_kept.div_ceil(observation::SEGMENT) + 1
+    }
+}
+
 /// What to write together. Everything admitted since the last commit, and every host named since,
 /// goes with it.
 #[derive(Clone, Debug, Default)]
@@ -210,6 +217,7 @@ impl Store {
 
     /// Gives a number to every candidate that has none, in order. Exact: a URL whose key is known,
     /// committed or not, is never given a second one. Nothing is on disk before the next commit.
+    /// Until then a new URL takes its length and 57 bytes; a commit takes at most 4 GiB.
     ///
     /// On an error (an unknown host, a URL beyond [`URL_LIMIT`]) no candidate is admitted.
     pub fn admit(&mut self, candidates: &[Candidate]) -> Result<Vec<Admission>> {

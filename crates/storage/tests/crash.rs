@@ -2,6 +2,7 @@
 
 mod crawl;
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -40,6 +41,7 @@ fn killed_at_any_moment() {
 fn killed_in(directory: &tempfile::TempDir) {
     let mut fetched = 0;
     let mut recovered = 0;
+    let mut torn = 0;
     for round in 0..ROUNDS {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "process_to_be_killed", "--nocapture"])
@@ -70,6 +72,9 @@ fn killed_in(directory: &tempfile::TempDir) {
         child.wait().unwrap();
         assert!(acknowledged > fetched, "it did nothing");
 
+        if round % 2 == 0 {
+            torn += tear(directory.path());
+        }
         let mut crawl = Crawl::open(directory.path(), JOURNAL, ROTATE).unwrap();
         crawl.check(acknowledged);
         fetched = crawl.fetched;
@@ -79,7 +84,34 @@ fn killed_in(directory: &tempfile::TempDir) {
         assert_eq!(report.flaws, []);
         assert!(report.digests >= u64::from(fetched));
     }
+    assert!(recovered >= torn && torn > 0);
     eprintln!("{fetched} pages in {ROUNDS} rounds; {recovered} tails cut");
     let found = storage::archive::lookup(&directory.path().join("archive"), &url(3)).unwrap();
     assert!(!found.is_empty());
+}
+
+/// Leaves a record and a commit half written, as a kill rarely does, but a lost machine often.
+/// Returns how many records.
+fn tear(directory: &Path) -> usize {
+    let files = storage::archive::files(&directory.join("archive")).unwrap();
+    let (_, archive) = files.last().unwrap();
+    let journals = fs::read_dir(directory.join("store")).unwrap();
+    let journals = journals.map(|entry| entry.unwrap().path());
+    let journal = journals
+        .filter(|path| path.to_string_lossy().contains("journal-"))
+        .max()
+        .unwrap();
+    let mut torn = 0;
+    for path in [archive, &journal] {
+        let mut bytes = fs::read(path).unwrap();
+        // each begins with a whole one that is longer than this
+        let complete = path.with_extension("").with_extension("cdxj").exists();
+        if bytes.is_empty() || complete {
+            continue;
+        }
+        bytes.extend_from_within(..60);
+        fs::write(path, bytes).unwrap();
+        torn += usize::from(path == archive);
+    }
+    torn
 }

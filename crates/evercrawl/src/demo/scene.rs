@@ -5,6 +5,7 @@ use anyhow::{Context, Result, anyhow};
 use robot::config::Config;
 use robot::view::Status;
 use robot::{Crawl, Until};
+use simulation::web::spec::Robots;
 use simulation::web::{Audit, Clock, Rules, Running, Server, Web, WebSpec, check_politeness};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,13 +44,15 @@ pub struct Seen {
 
 impl Scene {
     pub fn open(arguments: &Arguments) -> Result<Self> {
-        let spec = WebSpec {
+        let mut spec = WebSpec {
             seed: arguments.seed,
             days: f64::from(arguments.seconds) + 5.0,
             latency_ms: (0.1, 3.0),
             crawl_delay: 0.05,
             ..WebSpec::default()
         };
+        // a robots.txt that cannot be had is asked for again after minutes: too long for a minute
+        spec.robots.remove(&Robots::Failing);
         let web = Arc::new(Web::new(&spec)?);
         let running = Server::start(web.clone(), Clock::starting_now(SPEED))
             .context("the demo's web cannot listen on loopback addresses (127.0.0.0/8)")?;

@@ -80,6 +80,10 @@ fn framing_of_bodies() {
         framed("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n"),
         Ok((Framing::Chunked, false))
     );
+    assert_eq!(
+        framed("Transfer-Encoding: identity\r\nContent-Length: 5\r\n"),
+        Ok((Framing::Length(5), true))
+    );
     for refused in [
         "Content-Length: 5\r\nContent-Length: 6\r\n",
         "Content-Length: +5\r\n",

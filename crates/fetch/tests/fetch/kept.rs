@@ -87,6 +87,21 @@ async fn validators_are_answered_and_a_head_has_no_body() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn fetches_run_on_any_thread() {
+    let server = Server::saying(HI);
+    let fetcher = fetcher(|_| {});
+    let tasks: Vec<_> = (0..8)
+        .map(|_| {
+            let (fetcher, url) = (fetcher.clone(), server.url());
+            tokio::spawn(async move { fetcher.fetch(Request::get(&url, LOOPBACK)).await })
+        })
+        .collect();
+    for task in tasks {
+        assert_eq!(&task.await.unwrap().unwrap().body[..], b"hi");
+    }
+}
+
 #[tokio::test]
 async fn connections_are_kept_per_name_and_address() {
     let server = Server::saying(HI);

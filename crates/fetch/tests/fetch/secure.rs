@@ -92,6 +92,9 @@ async fn serve(listener: TcpListener, config: Arc<ServerConfig>, connections: Ar
 async fn answer(
     request: http::Request<hyper::body::Incoming>,
 ) -> Result<http::Response<Full<Bytes>>, http::Error> {
+    if request.uri().query() == Some("silent") {
+        std::future::pending::<()>().await;
+    }
     let validated = request.headers().get("if-none-match").is_some();
     let builder = http::Response::builder()
         .status(if validated { 304 } else { 200 })
@@ -187,6 +190,23 @@ async fn http2_when_both_speak_it() {
 
     let one = fetcher_without_http2(&server);
     assert_eq!(server.get(&one).await.unwrap().version, Version::Http11);
+}
+
+#[tokio::test]
+async fn http2_silence_is_timed_out() {
+    let server = SecureServer::start(&["h2"]).await;
+    let fetcher = fetcher(|options| {
+        options.extra_roots = server.root.clone().into_bytes();
+        options.timeouts.first_byte = std::time::Duration::from_millis(200);
+    });
+    let mut url = server.url.clone();
+    url.set_query(Some("silent"));
+    let error = fetcher
+        .fetch(Request::get(&url, LOOPBACK))
+        .await
+        .unwrap_err();
+    assert_eq!(error, FetchError::Timeout(fetch::TimeoutStage::FirstByte));
+    assert_eq!(fetcher.idle_connections(), 0);
 }
 
 fn fetcher_without_http2(server: &SecureServer) -> Fetcher {

@@ -326,9 +326,11 @@ impl Policy for Memory {
                 self.queues.remove(server, page);
             }
             Change::Budget(budget) => {
+                // a visit made ahead of its time is still one visit
+                let ahead = (self.spent - now).max(0.0) * self.budget;
+                self.spent = now + ahead / budget.max(f64::MIN_POSITIVE);
                 self.budget = budget;
                 self.beliefs.set_round(self.pages as f64 / budget);
-                self.spent = self.spent.max(now);
                 self.stale = true;
             }
             Change::Delay { server, delay } => {

@@ -293,8 +293,10 @@ impl<W: Worth> Policy for Priced<W> {
                 self.queues.remove(server, page);
             }
             Change::Budget(budget) => {
+                // a visit made ahead of its time is still one visit
+                let ahead = (self.spent - now).max(0.0) * self.budget;
+                self.spent = now + ahead / budget.max(f64::MIN_POSITIVE);
                 self.budget = budget;
-                self.spent = self.spent.max(now);
                 self.worth.set_round(self.pages as f64 / budget);
                 self.find_prices();
                 self.requeue();

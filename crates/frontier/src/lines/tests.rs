@@ -46,7 +46,7 @@ fn a_host_is_resolved_then_its_robots_are_read_then_its_pages() {
     };
     assert_eq!(lines.next(1.0), robots);
     assert_eq!(lines.next(1.5), Turn::Idle);
-    lines.set_robots(host, 1e9, 0.0);
+    lines.set_robots(host, 2.0, 1e9, 0.0);
     lines.ended(host, address(1), 2.0, fine(), 0);
     assert_eq!(lines.next(2.0), Turn::Wait(12.0));
     assert_eq!(lines.waiting(host, 2.0), Waiting::Until(12.0));
@@ -79,6 +79,18 @@ fn hosts_of_one_address_take_turns() {
     assert_eq!(lines.next(1.0), Turn::Wait(6.0));
     let (second, _) = visit(lines.next(6.0));
     assert_ne!(first, second);
+}
+
+#[test]
+fn a_crawl_delay_holds_from_the_request_that_told_it() {
+    let mut lines = Lines::new(fixed(1.0), 0.0);
+    let host = lines.add_host(Courtesy::default(), 0.0);
+    lines.resolved(host, 0.0, Some((address(1), 60.0)));
+    lines.push_new(host, 1);
+    assert!(matches!(lines.next(0.0), Turn::Robots { .. }));
+    lines.ended(host, address(1), 2.0, fine(), 0);
+    lines.set_robots(host, 2.0, 1e9, 20.0);
+    assert_eq!(lines.next(3.0), Turn::Wait(22.0));
 }
 
 #[test]
@@ -186,7 +198,7 @@ proptest! {
                 }
                 Turn::Errand { .. } => unreachable!("none was given"),
                 Turn::Robots { host, address } => {
-                    lines.set_robots(host, now + 30.0, 0.0);
+                    lines.set_robots(host, now, now + 30.0, 0.0);
                     (host, address)
                 }
                 Turn::Visit { host, page, address, .. } => {

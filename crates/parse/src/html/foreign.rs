@@ -1,4 +1,4 @@
-//! Which elements stand in SVG or MathML, where scripts are no scripts and CDATA is allowed.
+//! Which elements stand in SVG or `MathML`, where scripts are no scripts and CDATA is allowed.
 
 use super::names::{self, Name};
 use super::tokens::{Attribute, Attributes};
@@ -10,6 +10,9 @@ pub(super) enum Space {
     Svg,
     MathMl,
 }
+
+/// Foreign elements nested deeper are not tracked: an end tag looks at all that are open.
+const DEEPEST: usize = 128;
 
 struct Open {
     name: Name,
@@ -68,7 +71,7 @@ impl Foreign {
             if let Some(open) = self.open.last_mut() {
                 open.html_inside = true;
             }
-        } else if !closed {
+        } else if !closed && self.open.len() < DEEPEST {
             let integration = match space {
                 Space::Svg => {
                     matches!(name, names::FOREIGN_OBJECT | names::DESC | names::TITLE)
@@ -195,38 +198,38 @@ fn breaks_out(name: Name, attributes: &Attributes) -> bool {
 
 /// End tags of elements that are usually open around an image, and unknown inside it.
 fn closes_html(name: Name) -> bool {
-    match name {
+    matches!(
+        name,
         names::A
-        | names::ARTICLE
-        | names::ASIDE
-        | names::BODY
-        | names::BUTTON
-        | names::DIV
-        | names::FIGURE
-        | names::FOOTER
-        | names::FORM
-        | names::HEADER
-        | names::HTML
-        | names::LABEL
-        | names::LI
-        | names::MAIN
-        | names::NAV
-        | names::OL
-        | names::P
-        | names::SECTION
-        | names::SPAN
-        | names::TABLE
-        | names::TD
-        | names::TEMPLATE
-        | names::TH
-        | names::TR
-        | names::UL
-        | names::H1
-        | names::H2
-        | names::H3
-        | names::H4
-        | names::H5
-        | names::H6 => true,
-        _ => false,
-    }
+            | names::ARTICLE
+            | names::ASIDE
+            | names::BODY
+            | names::BUTTON
+            | names::DIV
+            | names::FIGURE
+            | names::FOOTER
+            | names::FORM
+            | names::HEADER
+            | names::HTML
+            | names::LABEL
+            | names::LI
+            | names::MAIN
+            | names::NAV
+            | names::OL
+            | names::P
+            | names::SECTION
+            | names::SPAN
+            | names::TABLE
+            | names::TD
+            | names::TEMPLATE
+            | names::TH
+            | names::TR
+            | names::UL
+            | names::H1
+            | names::H2
+            | names::H3
+            | names::H4
+            | names::H5
+            | names::H6
+    )
 }

@@ -9,7 +9,7 @@ use crate::print::{Builder, Place, TextPrint};
 
 /// Longer titles are cut, in bytes.
 const TITLE_BYTES: usize = 1_024;
-/// Robots directives of one `meta`, and their number; a page needs one or two.
+/// Robots directives of one `meta`, and how many different ones; a page needs one or two.
 const DIRECTIVE_BYTES: usize = 512;
 const MOST_DIRECTIVES: usize = 16;
 
@@ -30,7 +30,7 @@ pub(super) fn read(page: &str, limits: Limits) -> Found {
     let mut reader = Reader {
         limits,
         found: Found::default(),
-        text: Builder::default(),
+        text: Builder::for_bytes(page.len()),
         scratch: String::new(),
         templates: 0,
         in_link: false,
@@ -54,8 +54,8 @@ pub(super) fn read(page: &str, limits: Limits) -> Found {
                 }
             }
             Token::End(name) => {
-                reader.end(name, foreign.inside());
                 foreign.end(name);
+                reader.end(name, foreign.inside());
             }
         }
     }
@@ -148,7 +148,10 @@ impl Reader {
                 }
             }
             names::BASE => {
-                if let (None, Some(href)) = (&self.found.base, attributes.get(Attribute::Href)) {
+                // every link is joined to it: a long one would cost that much for each
+                let href = attributes.get(Attribute::Href);
+                let href = href.filter(|href| href.len() <= self.limits.href);
+                if let (None, Some(href)) = (&self.found.base, href) {
                     self.found.base = Some(clean(&decode(href, references::Place::Attribute)));
                 }
             }
@@ -306,7 +309,10 @@ impl Reader {
             if is_agent && agent.len() <= 64 && self.found.meta_robots.len() < MOST_DIRECTIVES {
                 let mut directives = value(content).into_owned();
                 directives.truncate(directives.floor_char_boundary(DIRECTIVE_BYTES));
-                self.found.meta_robots.push((agent, directives));
+                let said = (agent, directives);
+                if !self.found.meta_robots.contains(&said) {
+                    self.found.meta_robots.push(said);
+                }
             }
         }
         let equivalent = attributes.get(Attribute::HttpEquiv);

@@ -212,13 +212,11 @@ fn limits_hold() {
     let many = "<a href=x>".repeat(6_000);
     let page = read_page(many.as_bytes(), None, &address);
     assert_eq!((page.links.len(), page.dropped_links), (5_000, 1_000));
-    let metas = "<meta name=robots content=none>".repeat(1_000);
-    assert_eq!(
-        read_page(metas.as_bytes(), None, &address)
-            .meta_robots
-            .len(),
-        16
-    );
+    let same = "<meta name=robots content=none>".repeat(100);
+    let page = read(&format!("{same}<meta name=robots content=noindex>"));
+    assert_eq!(page.meta_robots.len(), 2, "repetition hides nothing");
+    let metas = (0..100).map(|i| format!("<meta name=robots content={i}>"));
+    assert_eq!(read(&metas.collect::<String>()).meta_robots.len(), 16);
     let title = read(&format!("<title>{}</title>", "é ".repeat(1 << 20)))
         .title
         .unwrap();
@@ -228,6 +226,59 @@ fn limits_hold() {
         "x".repeat(1 << 20)
     );
     assert_eq!(read(&refresh).refresh, None);
+}
+
+#[test]
+fn a_template_is_closed_around_an_unclosed_image() {
+    check("<template><svg><g></template><a href=x>", &["x"]);
+    check(
+        "<svg><template></template></svg><template><a href=y></template><a href=x>",
+        &["x"],
+    );
+}
+
+/// Each of these takes minutes when some step looks back or ahead over the whole page.
+#[test]
+fn hostile_pages_take_linear_time() {
+    let patterns = [
+        "<svg><g>",
+        "</x>",
+        "<a href=\"",
+        "<!--",
+        "<!-",
+        "<!--><script><!--",
+        "<![CDATA[",
+        "&",
+        "&#",
+        "&aaaaaaaa",
+        "<title>",
+        "<template>",
+        "<div class=ad>",
+        "<a a a a=",
+        "-",
+        "<",
+        "</",
+        "<math><mi>",
+        "1:1",
+        "1 May ",
+        "ago ",
+        "<a href=x ",
+        "<base href=x>",
+        "a\u{4e2d}",
+        "<svg><foreignobject><p>",
+        "]]",
+        "<noscript>",
+    ];
+    let start = std::time::Instant::now();
+    for pattern in patterns {
+        read(&pattern.repeat((1 << 20) / pattern.len()));
+        read(&format!(
+            "{}{}",
+            "<svg><g>".repeat(1 << 16),
+            pattern.repeat((1 << 20) / pattern.len())
+        ));
+    }
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
 }
 
 mod tokenizer;

@@ -1,4 +1,4 @@
-//! Hashes of words, folded into one exact fingerprint and one SimHash of three-word shingles.
+//! Hashes of words, folded into one exact fingerprint and one `SimHash` of three-word shingles.
 
 /// Odd, with an even spread of bits: digits of the golden ratio, and of π.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -26,18 +26,20 @@ const SPREAD: [u64; 256] = {
     table
 };
 
+/// Adds three numbers in each of 64 columns: the sums, and what is carried.
+#[inline]
+const fn add_columns(a: u64, b: u64, c: u64) -> (u64, u64) {
+    let either = a ^ b;
+    (either ^ c, (a & b) | (either & c))
+}
+
 /// Words go in, two fingerprints come out.
 pub(super) struct Accumulator {
     exact: u64,
     words: u64,
     /// The two words before the next one.
     before: [u64; 2],
-    shingles: u64,
-    /// For each bit how many shingles had it: eight 8-bit counts a word, emptied into `ones`
-    /// before they overflow.
-    lanes: [u64; 8],
-    pending: u8,
-    ones: [u64; 64],
+    counts: Counts,
 }
 
 impl Accumulator {
@@ -46,10 +48,7 @@ impl Accumulator {
             exact: SEED,
             words: 0,
             before: [0; 2],
-            shingles: 0,
-            lanes: [0; 8],
-            pending: 0,
-            ones: [0; 64],
+            counts: Counts::default(),
         }
     }
 
@@ -59,31 +58,9 @@ impl Accumulator {
         self.words += 1;
         if self.words > 2 {
             let shingle = self.before[0].rotate_left(17) ^ self.before[1].rotate_left(31) ^ word;
-            self.add_shingle(fold(shingle ^ SEED, MULTIPLIER));
+            self.counts.add(fold(shingle ^ SEED, MULTIPLIER));
         }
         self.before = [self.before[1], word];
-    }
-
-    #[inline]
-    fn add_shingle(&mut self, hash: u64) {
-        for (lane, byte) in self.lanes.iter_mut().zip(hash.to_le_bytes()) {
-            *lane += SPREAD[byte as usize];
-        }
-        self.shingles += 1;
-        self.pending += 1;
-        if self.pending == u8::MAX {
-            self.flush();
-        }
-    }
-
-    fn flush(&mut self) {
-        for (ones, lane) in self.ones.chunks_exact_mut(8).zip(&mut self.lanes) {
-            for (count, byte) in ones.iter_mut().zip(lane.to_le_bytes()) {
-                *count += u64::from(byte);
-            }
-            *lane = 0;
-        }
-        self.pending = 0;
     }
 
     /// The fingerprints `(exact, similar)`; `(0, 0)` of nothing.
@@ -91,21 +68,92 @@ impl Accumulator {
         if self.words == 0 {
             return (0, 0);
         }
-        if self.shingles == 0 {
+        if self.words < 3 {
             let both = self.before[0].rotate_left(31) ^ self.before[1];
-            self.add_shingle(fold(both ^ SEED, MULTIPLIER));
+            self.counts.add(fold(both ^ SEED, MULTIPLIER));
         }
-        self.flush();
-        let half = self.shingles;
-        let similar = self
-            .ones
-            .iter()
-            .enumerate()
-            .fold(0, |similar, (bit, ones)| {
-                similar | (u64::from(2 * ones > half) << bit)
-            });
+        let similar = self.counts.majority();
         // zero is kept for "no text"
         (self.exact.max(1), similar)
+    }
+}
+
+/// For each of 64 bits, how many hashes had it: the low digits of all counts in three numbers, one
+/// bit a count; every eighth hash carries over into bytes, eight counts to a number; and every 255
+/// carries into whole numbers.
+#[derive(Default)]
+struct Counts {
+    hashes: u64,
+    held: [u64; 8],
+    ones: u64,
+    twos: u64,
+    fours: u64,
+    eights: [u64; 8],
+    carried: u8,
+    totals: Totals,
+}
+
+/// Counts of eight.
+struct Totals([u64; 64]);
+
+impl Default for Totals {
+    fn default() -> Self {
+        Self([0; 64])
+    }
+}
+
+impl Counts {
+    #[inline]
+    fn add(&mut self, hash: u64) {
+        let place = (self.hashes % 8) as usize;
+        self.held[place] = hash;
+        self.hashes += 1;
+        if place == 7 {
+            self.carry();
+        }
+    }
+
+    /// Adds the eight held hashes (Harley and Seal's tree of adders).
+    fn carry(&mut self) {
+        let held = self.held;
+        let (ones, two_a) = add_columns(self.ones, held[0], held[1]);
+        let (ones, two_b) = add_columns(ones, held[2], held[3]);
+        let (twos, four_a) = add_columns(self.twos, two_a, two_b);
+        let (ones, two_a) = add_columns(ones, held[4], held[5]);
+        let (ones, two_b) = add_columns(ones, held[6], held[7]);
+        let (twos, four_b) = add_columns(twos, two_a, two_b);
+        let (fours, eight) = add_columns(self.fours, four_a, four_b);
+        (self.ones, self.twos, self.fours) = (ones, twos, fours);
+        for (lane, byte) in self.eights.iter_mut().zip(eight.to_le_bytes()) {
+            *lane += SPREAD[byte as usize];
+        }
+        self.carried += 1;
+        if self.carried == u8::MAX {
+            self.empty_lanes();
+        }
+    }
+
+    fn empty_lanes(&mut self) {
+        for (totals, lane) in self.totals.0.chunks_exact_mut(8).zip(&mut self.eights) {
+            for (total, byte) in totals.iter_mut().zip(lane.to_le_bytes()) {
+                *total += u64::from(byte);
+            }
+            *lane = 0;
+        }
+        self.carried = 0;
+    }
+
+    /// The bits that more than half of the hashes had.
+    fn majority(mut self) -> u64 {
+        self.empty_lanes();
+        let held = &self.held[..(self.hashes % 8) as usize];
+        (0..64).fold(0, |majority, bit| {
+            let at = |number: u64| number >> bit & 1;
+            let low = at(self.ones) + 2 * at(self.twos) + 4 * at(self.fours);
+            let waiting: u64 = held.iter().map(|hash| at(*hash)).sum();
+            let count = 8 * self.totals.0[bit] + low + waiting;
+            majority | u64::from(2 * count > self.hashes) << bit
+        })
     }
 }
 
@@ -115,9 +163,17 @@ mod tests {
 
     #[test]
     fn lanes_count_as_a_plain_counter_does() {
-        let words: Vec<u64> = (0..2000).map(|i| fold(SEED ^ i, MULTIPLIER)).collect();
+        for length in (3..40).chain([2000, 2046, 5003]) {
+            check_counts(length);
+        }
+    }
+
+    fn check_counts(length: u64) {
+        let words: Vec<u64> = (0..length).map(|i| fold(SEED ^ i, MULTIPLIER)).collect();
         let mut accumulator = Accumulator::new();
-        words.iter().for_each(|word| accumulator.push(*word));
+        for word in &words {
+            accumulator.push(*word);
+        }
         let mut plain = [0i64; 64];
         for three in words.windows(3) {
             let shingle = three[0].rotate_left(17) ^ three[1].rotate_left(31) ^ three[2];

@@ -63,6 +63,15 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
+    /// A builder for a document of so many bytes.
+    pub(crate) fn for_bytes(bytes: usize) -> Self {
+        // a word and its space are seldom shorter
+        Self {
+            words: Vec::with_capacity((bytes / 6).min(HELD_WORDS)),
+            ..Self::default()
+        }
+    }
+
     /// Adds text, its character references resolved, to the current block.
     pub(crate) fn text(&mut self, mut text: &str, in_link: bool) {
         while text.len() > PIECE_BYTES {
@@ -80,12 +89,12 @@ impl Builder {
         let (mut numbers, mut figure, mut ideographs) = (false, false, 0);
         let ends = words::split(text, |hash, sort| {
             match sort {
-                Sort::Word => numbers |= hash == AGO,
+                Sort::Word => {}
                 Sort::Ideograph => ideographs += 1,
                 Sort::Number | Sort::Flicker => numbers = true,
                 Sort::Figure => figure = true,
             }
-            held.push(Word { hash, sort });
+            held.push(Word::new(hash, sort));
         });
         let words = held.len() - before;
         self.block.words += words;
@@ -111,8 +120,9 @@ impl Builder {
     }
 
     fn close_block(&mut self, place: Place) {
-        if self.block.has_numbers {
-            context::mark(&mut self.words[self.block_start..]);
+        let block = &mut self.words[self.block_start..];
+        if self.block.has_numbers || block.iter().any(|word| word.hash() == AGO) {
+            context::mark(block);
         }
         let rank = self.block.rank(place);
         if rank == Rank::Prose {
@@ -140,8 +150,8 @@ impl Builder {
             if rank <= *least {
                 let counted = self.words[start..end]
                     .iter()
-                    .filter(|w| w.sort != Sort::Flicker);
-                counted.for_each(|word| accumulator.push(word.hash));
+                    .filter(|word| !word.is(Sort::Flicker));
+                counted.for_each(|word| accumulator.push(word.hash()));
             }
             start = end;
         }

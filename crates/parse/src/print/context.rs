@@ -28,37 +28,39 @@ const REACH: usize = 2;
 /// Marks as flicker the numbers of a block that count or tell the time.
 pub(super) fn mark(block: &mut [Word]) {
     for i in 0..block.len() {
-        if block[i].hash == AGO {
-            for word in &mut block[i.saturating_sub(2)..i] {
-                word.sort = Sort::Flicker;
-            }
+        if block[i].hash() == AGO {
+            block[i.saturating_sub(2)..i].iter_mut().for_each(flicker);
         }
-        match block[i].sort {
-            Sort::Number => mark_number(block, i),
-            Sort::Flicker => mark_beside_clock(block, i),
-            _ => {}
+        if block[i].is(Sort::Number) {
+            mark_number(block, i);
+        } else if block[i].is(Sort::Flicker) {
+            mark_beside_clock(block, i);
         }
     }
+}
+
+fn flicker(word: &mut Word) {
+    *word = Word::new(word.hash(), Sort::Flicker);
 }
 
 fn mark_number(block: &mut [Word], i: usize) {
     let around = i.saturating_sub(REACH)..(i + REACH + 1).min(block.len());
     let is_short_time = block
         .get(i + 1)
-        .is_some_and(|next| SHORT_TIMES.contains(&next.hash));
+        .is_some_and(|next| SHORT_TIMES.contains(&next.hash()));
     let is_counter = block[around.clone()]
         .iter()
-        .any(|word| COUNTED.contains(&word.hash));
+        .any(|word| COUNTED.contains(&word.hash()));
     if is_short_time || is_counter {
-        block[i].sort = Sort::Flicker;
+        flicker(&mut block[i]);
     }
-    if let Some(month) = around.clone().find(|j| MONTHS.contains(&block[*j].hash)) {
-        block[month].sort = Sort::Flicker;
-        block[i].sort = Sort::Flicker;
+    if let Some(month) = around.clone().find(|j| MONTHS.contains(&block[*j].hash())) {
+        flicker(&mut block[month]);
+        flicker(&mut block[i]);
         let near = month.saturating_sub(REACH)..(month + REACH + 1).min(block.len());
         for word in &mut block[near] {
-            if WEEKDAYS.contains(&word.hash) {
-                word.sort = Sort::Flicker;
+            if WEEKDAYS.contains(&word.hash()) {
+                flicker(word);
             }
         }
     }
@@ -68,13 +70,13 @@ fn mark_number(block: &mut [Word], i: usize) {
 fn mark_beside_clock(block: &mut [Word], i: usize) {
     if let Some(next) = block
         .get_mut(i + 1)
-        .filter(|next| HALF_DAYS.contains(&next.hash))
+        .filter(|next| HALF_DAYS.contains(&next.hash()))
     {
-        next.sort = Sort::Flicker;
+        flicker(next);
     }
     if let Some(before) = i.checked_sub(1).map(|before| &mut block[before])
-        && WEEKDAYS.contains(&before.hash)
+        && WEEKDAYS.contains(&before.hash())
     {
-        before.sort = Sort::Flicker;
+        flicker(before);
     }
 }

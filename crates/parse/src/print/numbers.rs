@@ -13,7 +13,7 @@ pub(super) fn sort(word: &str) -> Sort {
     if is_clock(bytes) || is_date(word) || is_token(bytes) {
         return Sort::Flicker;
     }
-    let dots = bytes.iter().filter(|b| **b == b'.').count();
+    let dots = word.matches('.').count();
     if dots >= 2 && bytes.strip_prefix(b"v").unwrap_or(bytes)[0].is_ascii_digit() {
         return Sort::Figure;
     }

@@ -4,6 +4,7 @@ use super::accumulate::fold;
 
 /// What a word is, as far as its neighbours matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(super) enum Sort {
     /// A word like others.
     Word,
@@ -17,11 +18,26 @@ pub(super) enum Sort {
     Flicker,
 }
 
-/// One word of a text.
+/// One word of a text: its hash, with its sort in the lowest three bits.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Word {
-    pub(super) hash: u64,
-    pub(super) sort: Sort,
+pub(super) struct Word(u64);
+
+impl Word {
+    #[inline]
+    pub(super) fn new(hash: u64, sort: Sort) -> Self {
+        Self(hash & !7 | sort as u64)
+    }
+
+    /// The word without its sort, as [`hash`] gives it.
+    #[inline]
+    pub(super) fn hash(self) -> u64 {
+        self.0 & !7
+    }
+
+    #[inline]
+    pub(super) fn is(self, sort: Sort) -> bool {
+        self.0 & 7 == sort as u64
+    }
 }
 
 const SPACE: u8 = 1;
@@ -89,32 +105,60 @@ pub(super) fn split(text: &str, mut found: impl FnMut(u64, Sort)) -> Option<bool
     last.map(|(start, end)| ends_sentence(&text[start..end]))
 }
 
-/// Most words: up to seven letters, perhaps a comma or full stop, then a space. Its hash, and the
+/// Most words: up to fifteen letters, perhaps a comma or full stop, then a space. Its hash, and the
 /// bytes up to the space. Eight bytes at once and no loop, because a loop over a word mispredicts
 /// its end nearly every time.
 #[inline]
 fn short_word(bytes: &[u8]) -> Option<(u64, usize)> {
-    let eight = u64::from_le_bytes(*bytes.first_chunk::<8>()?);
-    let low_bits = (eight | 0x20 * EACH) & (0x7F * EACH);
-    let from_a = low_bits + (0x80 - b'a' as u64) * EACH;
-    let past_z = low_bits + (0x7F - b'z' as u64) * EACH;
-    let others = !(from_a & !past_z & !eight) & (0x80 * EACH);
-    if others == 0 {
+    let first = u64::from_le_bytes(*bytes.first_chunk::<8>()?);
+    let letters = leading_letters(first);
+    if letters == 0 {
         return None;
     }
-    let letters = others.trailing_zeros() as usize / 8;
-    let next = eight >> (8 * letters);
-    let end = match next as u8 {
-        b',' | b'.' => (next >> 8) as u8,
-        byte => byte,
+    if letters < 8 {
+        let length = letters + ending(first, letters)?;
+        let word = first & low_bytes(letters);
+        return Some((hash_chunk(START ^ letters as u64, word) & !7, length));
+    }
+    let second = u64::from_le_bytes(*bytes[8..].first_chunk::<8>()?);
+    let more = leading_letters(second);
+    let length = 8 + more + ending(second, more)?;
+    let state = hash_chunk(START ^ (8 + more) as u64, first);
+    let state = if more == 0 {
+        state
+    } else {
+        hash_chunk(state, second & low_bytes(more))
     };
-    // past the eighth byte there is a zero, which must not pass for a space
-    let mark = usize::from(matches!(next as u8, b',' | b'.'));
-    if letters == 0 || letters + mark > 7 || end > b' ' {
+    Some((state & !7, length))
+}
+
+/// How many of eight bytes are ASCII letters, up to the first that is none.
+#[inline]
+fn leading_letters(eight: u64) -> usize {
+    let low_bits = (eight | (0x20 * EACH)) & (0x7F * EACH);
+    let from_a = low_bits + (0x80 - u64::from(b'a')) * EACH;
+    let past_z = low_bits + (0x7F - u64::from(b'z')) * EACH;
+    let others = !(from_a & !past_z & !eight) & (0x80 * EACH);
+    others.trailing_zeros() as usize / 8
+}
+
+/// The length of the comma or full stop after the letters, if a space follows within the eight.
+#[inline]
+fn ending(eight: u64, letters: usize) -> Option<usize> {
+    if letters == 8 {
         return None;
     }
-    let word = eight & ((1 << (8 * letters)) - 1);
-    Some((hash_chunk(START ^ letters as u64, word), letters + mark))
+    let next = eight >> (8 * letters);
+    let mark = usize::from(matches!(next as u8, b',' | b'.'));
+    let end = (next >> (8 * mark)) as u8;
+    // past the eighth byte there is a zero, which must not pass for a space
+    (letters + mark < 8 && end <= b' ').then_some(mark)
+}
+
+/// A mask of so many bytes, fewer than eight.
+#[inline]
+const fn low_bytes(count: usize) -> u64 {
+    (1 << (8 * count)) - 1
 }
 
 /// An ASCII word with digits or punctuation.
@@ -196,7 +240,7 @@ const START: u64 = 0xA076_1D64_78BD_642F;
 /// One in each byte.
 const EACH: u64 = u64::MAX / 0xFF;
 
-/// The hash of a word; ASCII letters of either case are alike.
+/// The hash of a word, its lowest three bits zero; ASCII letters of either case are alike.
 #[inline]
 pub(super) const fn hash(word: &[u8]) -> u64 {
     let mut rest = word;
@@ -205,16 +249,16 @@ pub(super) const fn hash(word: &[u8]) -> u64 {
         state = hash_chunk(state, u64::from_le_bytes(*chunk));
         rest = tail;
     }
-    if rest.is_empty() {
-        return state;
+    if !rest.is_empty() {
+        let mut last = 0;
+        let mut i = 0;
+        while i < rest.len() {
+            last |= (rest[i] as u64) << (8 * i);
+            i += 1;
+        }
+        state = hash_chunk(state, last);
     }
-    let mut last = 0;
-    let mut i = 0;
-    while i < rest.len() {
-        last |= (rest[i] as u64) << (8 * i);
-        i += 1;
-    }
-    hash_chunk(state, last)
+    state & !7
 }
 
 #[inline]

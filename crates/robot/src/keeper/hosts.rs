@@ -116,7 +116,7 @@ impl Keeper {
             .unwrap_or(0.0);
         // whoever asks for days does not want to be crawled slowly, but not at all
         let delay = delay.clamp(0.0, 86_400.0);
-        self.lines.set_robots(of, standing.expires, delay);
+        self.lines.set_robots(of, now(), standing.expires, delay);
         let origin = Url::parse(&self.hosts[of as usize].origin).ok();
         let sitemaps: Vec<Found> = rules
             .map(|rules| rules.sitemaps())

@@ -4,6 +4,9 @@ use super::surt::surt;
 use super::{Place, clean_url, date};
 use crate::{Digest, Time};
 
+/// The media type of records whose content is in another one.
+pub(crate) const REVISIT: &str = "warc/revisit";
+
 /// The line up to where the place comes. Needs no order of its own: lines are sorted as bytes.
 pub(crate) fn head(url: &str, time: Time, mime: &str, status: u16, digest: &Digest) -> String {
     let url = clean_url(url);

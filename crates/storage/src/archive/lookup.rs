@@ -4,9 +4,11 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::index::{self, IndexEntry};
+use super::index::{self, IndexEntry, REVISIT};
+use super::read::{Record, read};
 use super::surt::surt;
 use super::{clean_url, files, open_index, sealed_index};
+use crate::Time;
 use crate::error::{Context, Result};
 use crate::store::read_some;
 
@@ -43,6 +45,58 @@ pub fn lookup(directory: &Path, url: &str) -> Result<Vec<IndexEntry>> {
     Ok(entries)
 }
 
+/// A stored version of a URL.
+#[derive(Clone, Debug)]
+pub struct Version {
+    /// What the index says of the visit that found it.
+    pub entry: IndexEntry,
+    /// The record of that visit; for a revisit it has the answer's head and no content.
+    pub visit: Record,
+    /// The record that has the content, if it is another one and could be found.
+    pub original: Option<Record>,
+}
+
+impl Version {
+    /// The record that has the content.
+    pub fn content(&self) -> &Record {
+        self.original.as_ref().unwrap_or(&self.visit)
+    }
+}
+
+/// The last version of `url` fetched no later than `at`; also while another process writes.
+pub fn version(directory: &Path, url: &str, at: Time) -> Result<Option<Version>> {
+    let entry = lookup(directory, url)?
+        .into_iter()
+        .rfind(|entry| entry.time <= at);
+    let Some(entry) = entry else {
+        return Ok(None);
+    };
+    let visit = read(directory, entry.place)?;
+    let original = if visit.kind() == "revisit" {
+        original(directory, &visit, &entry)?
+    } else {
+        None
+    };
+    Ok(Some(Version {
+        entry,
+        visit,
+        original,
+    }))
+}
+
+/// The full copy that a revisit record refers to: of the URL it names, with the same digest, the
+/// last one before it.
+fn original(directory: &Path, visit: &Record, entry: &IndexEntry) -> Result<Option<Record>> {
+    let url = visit
+        .header("WARC-Refers-To-Target-URI")
+        .unwrap_or(&entry.url);
+    let full = |other: &IndexEntry| {
+        other.mime != REVISIT && other.digest == entry.digest && other.time <= entry.time
+    };
+    let found = lookup(directory, url)?.into_iter().rfind(full);
+    found.map(|found| read(directory, found.place)).transpose()
+}
+
 /// The part of a sorted index that holds all lines that begin with `key`, and little else.
 fn matching(file: &File, key: &[u8]) -> std::io::Result<Vec<u8>> {
     let end = file.metadata()?.len();
@@ -75,5 +129,46 @@ fn matching(file: &File, key: &[u8]) -> std::io::Result<Vec<u8>> {
         if read < chunk.len() || past {
             return Ok(text);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_index_gives_what_reading_it_all_gives() {
+        // some keys often, some lines longer than what is read at a time
+        let mut lines: Vec<String> = (0..6000u32)
+            .map(|n| {
+                let key = n.wrapping_mul(2_654_435_761) % 900;
+                let length = if n % 50 == 0 { 9000 } else { n % 70 };
+                format!(
+                    "org,example)/{} {n} {}\n",
+                    key * key,
+                    "x".repeat(length as usize)
+                )
+            })
+            .collect();
+        lines.sort_unstable();
+        let directory = crate::store::fast_directory();
+        let path = directory.path().join("index");
+        std::fs::write(&path, lines.concat()).unwrap();
+        let file = File::open(&path).unwrap();
+        let mut found = 0;
+        for key in 0..1000u32 {
+            let key = format!("org,example)/{} ", key * key);
+            let text = matching(&file, key.as_bytes()).unwrap();
+            let text = String::from_utf8(text).unwrap();
+            let near: Vec<_> = text
+                .split_inclusive('\n')
+                .filter(|line| line.starts_with(&key))
+                .collect();
+            let all: Vec<_> = lines.iter().filter(|line| line.starts_with(&key)).collect();
+            assert_eq!(near, all, "{key}");
+            assert!(text.len() < lines.concat().len() / 2);
+            found += all.len();
+        }
+        assert_eq!(found, 6000);
     }
 }

@@ -314,10 +314,22 @@ pub fn read(directory: &Path, place: Place) -> Result<Record> {
 /// All records of the archive in `directory`, in order.
 pub fn records(
     directory: &Path,
-) -> Result<impl Iterator<Item = std::result::Result<Record, Flaw>>> {
-    let mut all = Vec::new();
-    for (_, path) in files(directory)? {
-        all.push(Records::open(&path)?);
+) -> Result<impl Iterator<Item = std::result::Result<Record, Flaw>> + use<>> {
+    // one file open at a time
+    Ok(files(directory)?.into_iter().flat_map(|(_, path)| {
+        let (records, flaw) = match Records::open(&path) {
+            Ok(records) => (Some(records), None),
+            Err(error) => (None, Some(Err(unopened(path, &error)))),
+        };
+        records.into_iter().flatten().chain(flaw)
+    }))
+}
+
+fn unopened(path: PathBuf, error: &Error) -> Flaw {
+    Flaw {
+        path,
+        offset: 0,
+        length: 0,
+        what: error.to_string(),
     }
-    Ok(all.into_iter().flatten())
 }

@@ -86,6 +86,8 @@ pub enum Revisit {
 #[derive(Clone, Debug)]
 pub struct Packed {
     pub(crate) bytes: Vec<u8>,
+    /// Bytes before compression.
+    pub(crate) unpacked: usize,
     pub(crate) time: Time,
     /// The line of the index up to where the place comes; none for records not looked up by URL.
     pub(crate) index: Option<String>,
@@ -200,7 +202,7 @@ impl Packer {
             Some(index::head(
                 exchange.url,
                 exchange.time,
-                "warc/revisit",
+                index::REVISIT,
                 exchange.status,
                 &digest,
             )),
@@ -264,7 +266,12 @@ impl Packer {
             .expect("the bound is what the compressor itself said it may take");
         bytes.truncate(written);
         bytes.shrink_to_fit();
-        Packed { bytes, time, index }
+        Packed {
+            bytes,
+            unpacked: self.record.len(),
+            time,
+            index,
+        }
     }
 }
 

@@ -130,7 +130,7 @@ fn cut(directory: &Path, number: u32, offset: u64, recovered: &mut Vec<Recovered
 fn line(record: &Record) -> Option<String> {
     let mime = match record.kind() {
         "response" => index::media_type(record.http_header("Content-Type").unwrap_or_default()),
-        "revisit" => "warc/revisit".into(),
+        "revisit" => index::REVISIT.into(),
         _ => return None,
     };
     let digest = record

@@ -74,11 +74,7 @@ impl Store {
         self.observations += batch.observations.len() as u64;
         self.apply(&frame)?;
         if self.observations / observation::SEGMENT > segment {
-            let kept = self
-                .options
-                .observations_kept
-                .div_ceil(observation::SEGMENT)
-                + 1;
+            let kept = self.options.segments_kept();
             if let Err(error) = self.reader.tables.drop_segments(kept) {
                 tracing::warn!(%error, "old observations are still there");
             }

@@ -9,6 +9,8 @@ use crate::{Digest, Time};
 pub(crate) const SLOT: usize = 256;
 /// Length (2 bytes) and checksum (4 bytes) come before the row.
 const HEAD: usize = 6;
+/// A date in a header has 29 bytes; what is much longer is none.
+const DATE_LIMIT: usize = 64;
 
 /// What a page is, as far as its last visits tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -29,9 +31,9 @@ pub enum PageState {
 
 /// What is kept of a page between visits. Written with [`crate::Store::commit`].
 ///
-/// `etag`, `modified` and `content_type` share about 150 bytes: where they do not fit, the content
-/// type is cut and the longer validator is dropped, which costs an unconditional request and
-/// nothing else.
+/// `etag`, `modified` and `content_type` share about 150 bytes. A `modified` beyond 64 bytes, or an
+/// `etag` that finds no room, is dropped, which costs an unconditional request and nothing else;
+/// the content type is cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageRow {
     /// What it is.
@@ -66,6 +68,8 @@ pub struct PageRow {
     pub last_failure: Option<(Time, u8)>,
     /// Where the last full copy is in the archive.
     pub place: Option<Place>,
+    /// The time of that record, by which later records refer to it.
+    pub copied: Option<Time>,
     /// The content type, as far as it is kept.
     pub content_type: Option<Vec<u8>>,
     /// Length of the body in bytes.
@@ -91,6 +95,7 @@ pub(crate) fn encode(row: &PageRow) -> Vec<u8> {
     }
     present |= u8::from(row.place.is_some()) << 5;
     present |= u8::from(row.redirect_to.is_some()) << 6;
+    present |= u8::from(row.copied.is_some()) << 7;
     out.push(present);
     // each relative to the one before: they lie close together
     let mut before = 0;
@@ -108,6 +113,9 @@ pub(crate) fn encode(row: &PageRow) -> Vec<u8> {
     }
     if let Some(page) = row.redirect_to {
         put_varint(&mut out, u64::from(page.0));
+    }
+    if let Some(copied) = row.copied {
+        put_signed(&mut out, copied);
     }
     out.extend_from_slice(&row.digest);
     out.extend_from_slice(&row.text.to_le_bytes());
@@ -134,24 +142,16 @@ pub(crate) fn encode(row: &PageRow) -> Vec<u8> {
 fn put_strings(out: &mut Vec<u8>, row: &PageRow) {
     // three lengths of at most two bytes
     let mut room = SLOT - out.len() - 6;
-    let mut keep = |value: &Option<Vec<u8>>, cut: bool| -> Option<usize> {
-        let length = value.as_ref()?.len();
+    let mut keep = |value: Option<&Vec<u8>>, cut: bool| -> Option<usize> {
+        let length = value?.len();
         let kept = if cut { length.min(room) } else { length };
-        (kept <= room).then(|| {
-            room -= kept;
-            kept
-        })
+        room = room.checked_sub(kept)?;
+        Some(kept)
     };
-    let modified_first =
-        row.modified.as_ref().map_or(0, Vec::len) <= row.etag.as_ref().map_or(0, Vec::len);
-    let (etag, modified) = if modified_first {
-        let modified = keep(&row.modified, false);
-        (keep(&row.etag, false), modified)
-    } else {
-        let etag = keep(&row.etag, false);
-        (etag, keep(&row.modified, false))
-    };
-    let content_type = keep(&row.content_type, true);
+    let date = row.modified.as_ref().filter(|m| m.len() <= DATE_LIMIT);
+    let modified = keep(date, false);
+    let etag = keep(row.etag.as_ref(), false);
+    let content_type = keep(row.content_type.as_ref(), true);
     for (value, kept) in [
         (&row.etag, etag),
         (&row.modified, modified),
@@ -231,7 +231,13 @@ fn row(bytes: &[u8]) -> Option<PageRow> {
     } else {
         None
     };
+    let copied = if present >> 7 & 1 == 1 {
+        Some(fields.signed()?)
+    } else {
+        None
+    };
     Some(PageRow {
+        copied,
         state,
         first_visit,
         last_visit,

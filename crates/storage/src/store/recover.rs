@@ -16,6 +16,8 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
     let mut tables = Tables::open(directory, true)?;
     let number = replay_all(directory, &mut tables, &mut damage)?;
     let journal = Journal::create(directory, number, options.durability)?;
+    // the journal may have brought back what was dropped since
+    tables.drop_segments(options.segments_kept())?;
     let reader = Reader::with(directory, tables, key);
     let pages = reader.page_count()?;
 

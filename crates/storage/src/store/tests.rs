@@ -320,5 +320,8 @@ fn observations_are_followed_and_dropped() {
     assert!(late.read().unwrap().is_some());
     assert!(late.position().0 > observation::SEGMENT);
     drop(store);
-    assert_eq!(open(directory.path()).position(), Position(read));
+    let store = Store::open(directory.path(), options).unwrap();
+    assert_eq!(store.position(), Position(read));
+    let log = directory.path().join(observation::DIRECTORY);
+    assert_eq!(observation::segments(&log).unwrap(), [2, 3]);
 }

@@ -285,9 +285,11 @@ impl<A: Agent> Policy for Learner<A> {
                 self.queues.remove(server, page);
             }
             Change::Budget(budget) => {
+                // a visit made ahead of its time is still one visit
+                let ahead = (self.spent - now).max(0.0) * self.budget;
+                self.spent = now + ahead / budget.max(f64::MIN_POSITIVE);
                 self.budget = budget;
                 self.beliefs.set_round(self.round());
-                self.spent = self.spent.max(now);
             }
             Change::Delay { server, delay } => {
                 if server.index() == self.servers {

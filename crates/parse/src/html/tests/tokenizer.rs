@@ -93,7 +93,7 @@ impl TokenSink for Recorder {
                 debug_assert!(opens || tag.kind == EndTag);
             }
             CharacterTokens(text) if !*self.in_raw.borrow() => {
-                self.text.borrow_mut().push_str(&text)
+                self.text.borrow_mut().push_str(&text);
             }
             NullCharacterToken if !*self.in_raw.borrow() => self.text.borrow_mut().push('\u{FFFD}'),
             _ => {}
