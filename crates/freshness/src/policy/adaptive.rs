@@ -2,7 +2,7 @@
 #![doc = include_str!("adaptive/README.md")]
 
 mod hints;
-mod tail;
+mod ladder;
 
 use super::beliefs::as_evidence;
 use super::priced::Worth;
@@ -12,10 +12,33 @@ use super::{Knowledge, Outcome, Setup};
 use crate::estimate::{Evidence, HostPrior, Imputation, Learning, Observation, Prior};
 use crate::{PageId, ServerId};
 use hints::{Hints, Weights, difference};
-use tail::Tail;
+use ladder::{Ladder, log_likelihood};
 
-/// The prior weighs as much as one change seen: rates of pages differ by orders of magnitude.
-const PRIOR_CHANGES: f64 = 1.0;
+/// As many changes seen weigh as much as the prior: one at first, which has to be beaten by so much
+/// for each page, since the first rounds show but one side of each page.
+const PRIOR_CHANGES: [f64; 7] = [0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0];
+const FIRST_PRIOR: usize = 3;
+const LEAD_PER_PAGE: f64 = 0.05;
+/// Caps on the shape of the distribution of rates, from half a change up; and a mild distrust to
+/// begin with.
+const CAPS: [f64; 12] = [
+    0.5,
+    0.7,
+    1.0,
+    1.4,
+    2.0,
+    2.8,
+    4.0,
+    5.7,
+    8.0,
+    11.0,
+    16.0,
+    f64::INFINITY,
+];
+const FIRST_CAP: usize = 4;
+const FIRST_LEAD: f64 = 3.0;
+/// Of a round of visits about so many put beliefs to the test: more would show no more.
+const TESTS_PER_ROUND: usize = 1 << 17;
 /// A rate that was given from outside weighs as much as this many changes seen.
 const GIVEN_CHANGES: f64 = 8.0;
 /// A host with this many pages has a prior of its own; smaller ones share that of all pages.
@@ -81,7 +104,8 @@ pub(super) struct Adaptive {
     /// The time in which as many visits are made as there are pages.
     round: f64,
     weights: Weights,
-    tail: Tail,
+    prior_changes: Ladder<{ PRIOR_CHANGES.len() }>,
+    cap: Ladder<{ CAPS.len() }>,
     signals: Signals,
     visits: usize,
     first_trust: f64,
@@ -98,7 +122,7 @@ impl Adaptive {
                 (Some(rate), if mean > 0.0 { mean } else { 1.0 / round })
             }
         };
-        let global = prior_around(guess);
+        let global = prior_around(guess, PRIOR_CHANGES[FIRST_PRIOR]);
         let evidence = |page: usize| match known.map(|rate| rate[page]) {
             None => Evidence::default(),
             Some(rate) if rate > 0.0 => Evidence::new(GIVEN_CHANGES, GIVEN_CHANGES / rate),
@@ -115,7 +139,8 @@ impl Adaptive {
             global,
             round,
             weights: Weights::default(),
-            tail: Tail::default(),
+            prior_changes: Ladder::new(PRIOR_CHANGES, FIRST_PRIOR, LEAD_PER_PAGE * pages as f64),
+            cap: Ladder::new(CAPS, FIRST_CAP, FIRST_LEAD),
             signals: Signals::new(setup.delay.len()),
             visits: 0,
             first_trust: if known.is_some() { TRUST_IN_GIVEN } else { 1.0 },
@@ -138,7 +163,7 @@ impl Adaptive {
         } else {
             &self.all
         };
-        prior_around(known.prior().mean())
+        prior_around(known.prior().mean(), self.prior_changes.best())
     }
 
     /// Events and exposure of a page, prior included.
@@ -174,7 +199,7 @@ impl Adaptive {
     fn judge(&mut self, index: usize, server: ServerId) {
         let posterior = self.posterior(index, server);
         let hints = self.hints(index, server, posterior);
-        let (shape, unit) = Shape::of_uncertain_rate(posterior.alpha.min(self.tail.heaviest()));
+        let (shape, unit) = Shape::of_uncertain_rate(posterior.alpha.min(self.cap.best()));
         let settled = unit / posterior.mean();
         let page = &mut self.pages[index];
         page.shape = shape;
@@ -184,12 +209,21 @@ impl Adaptive {
 
     /// A page found changed or not puts what was believed of it to the test.
     fn test(&mut self, index: usize, server: ServerId, interval: f64, changed: bool) {
-        let mut believed = self.posterior(index, server);
+        let believed = self.posterior(index, server);
         let hints = self.hints(index, server, believed);
-        believed.beta /= self.weights.factor(&hints);
-        self.tail.tell(believed, interval, changed);
-        let alpha = believed.alpha.min(self.tail.heaviest());
-        let expected = believed.mean() * interval;
+        let hinted = self.weights.factor(&hints) * interval;
+        let expected = believed.mean() * hinted;
+        let cap = self.cap.best();
+        let evidence = self.pages[index].evidence;
+        let mean = self.prior(server).mean();
+        self.prior_changes.tell(|changes| {
+            let prior = prior_around(mean, changes);
+            let alpha = (changes + evidence.events()).min(cap);
+            log_likelihood(alpha, evidence.rate(prior) * hinted, changed)
+        });
+        self.cap
+            .tell(|cap| log_likelihood(believed.alpha.min(cap), expected, changed));
+        let alpha = believed.alpha.min(self.cap.best());
         self.weights.tell(&hints, expected, alpha, changed);
     }
 
@@ -205,10 +239,7 @@ impl Adaptive {
         page.evidence =
             forgetting(ROUNDS_TO_FORGET_HALF).observe(before, prior, interval, observation);
         page.recent = forgetting(RECENT_ROUNDS).observe(page.recent, prior, interval, observation);
-        let believed = Prior {
-            alpha: PRIOR_CHANGES,
-            beta: PRIOR_CHANGES / before.rate(prior),
-        };
+        let believed = prior_around(before.rate(prior), prior.alpha);
         let fresh =
             forgetting(f64::INFINITY).observe(Evidence::default(), believed, interval, observation);
         let kept = LATEST.powf(fresh.events());
@@ -222,11 +253,11 @@ impl Adaptive {
     }
 }
 
-/// A prior of this mean.
-fn prior_around(mean: f64) -> Prior {
+/// A prior of this mean that weighs as much as so many changes.
+fn prior_around(mean: f64, changes: f64) -> Prior {
     Prior {
-        alpha: PRIOR_CHANGES,
-        beta: PRIOR_CHANGES / mean,
+        alpha: changes,
+        beta: changes / mean,
     }
 }
 
@@ -271,7 +302,12 @@ impl Worth for Adaptive {
         };
         let interval = at - previous.unwrap_or(at);
         let changed = outcome.changed_since(previous);
-        if let Some(changed) = changed {
+        let tested = self
+            .visits
+            .is_multiple_of(1 + self.pages.len() / TESTS_PER_ROUND);
+        if let Some(changed) = changed
+            && tested
+        {
             self.test(index, server, interval, changed);
         }
         let page = &mut self.pages[index];
