@@ -101,8 +101,7 @@ pub(super) struct Adaptive {
     all: HostPrior,
     hosts: Vec<HostPrior>,
     global: Prior,
-    /// The time in which as many visits are made as there are pages.
-    round: f64,
+    budget: f64,
     weights: Weights,
     prior_changes: Ladder<{ PRIOR_CHANGES.len() }>,
     cap: Ladder<{ CAPS.len() }>,
@@ -137,7 +136,7 @@ impl Adaptive {
             all: HostPrior::new(global),
             hosts: vec![HostPrior::new(global); setup.delay.len()],
             global,
-            round,
+            budget: setup.budget.max(f64::MIN_POSITIVE),
             weights: Weights::default(),
             prior_changes: Ladder::new(PRIOR_CHANGES, FIRST_PRIOR, LEAD_PER_PAGE * pages as f64),
             cap: Ladder::new(CAPS, FIRST_CAP, FIRST_LEAD),
@@ -153,6 +152,11 @@ impl Adaptive {
             policy.judge(index, ServerId(s));
         }
         policy
+    }
+
+    /// The time in which as many visits are made as there are pages.
+    fn round(&self) -> f64 {
+        self.pages.len().max(1) as f64 / self.budget
     }
 
     /// What is believed of a page of this server before its own evidence.
@@ -229,11 +233,11 @@ impl Adaptive {
 
     /// Takes in what a visit revealed about the time since the one before.
     fn gather(&mut self, index: usize, server: ServerId, interval: f64, observation: Observation) {
-        let prior = self.prior(server);
+        let (prior, round) = (self.prior(server), self.round());
         let page = &mut self.pages[index];
         let before = page.evidence;
         let forgetting = |rounds: f64| Learning {
-            half_life: rounds * self.round,
+            half_life: rounds * round,
             imputation: Imputation::default(),
         };
         page.evidence =
@@ -376,7 +380,7 @@ impl Worth for Adaptive {
             unit: f64::from(self.pages[page.index()].settled_unit),
             ..self.stake(page)
         };
-        Some((settled, ROUNDS_TO_SETTLE * self.round))
+        Some((settled, ROUNDS_TO_SETTLE * self.round()))
     }
 
     fn ceiling_rounds(&self) -> f64 {
