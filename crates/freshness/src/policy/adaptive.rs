@@ -340,24 +340,8 @@ impl Worth for Adaptive {
 
     fn add(&mut self, page: PageId, server: ServerId, weight: f64, known: Option<Evidence>) {
         let index = page.index();
-<<<<<<< HEAD
         let evidence = known.unwrap_or_default();
-        let added = Page {
-            evidence,
-            last: f64::NAN,
-            changed: f64::NAN,
-            interval: f32::INFINITY,
-            weight: weight as f32,
-            unit: 1.0,
-            shape: Shape::POISSON,
-        };
-=======
-        let evidence = match rate {
-            Some(rate) if rate > 0.0 => Evidence::new(GIVEN_CHANGES, GIVEN_CHANGES / rate),
-            _ => Evidence::default(),
-        };
         let added = Page::new(evidence, weight);
->>>>>>> default
         if index == self.pages.len() {
             self.pages.push(added);
         } else {
@@ -381,10 +365,10 @@ impl Worth for Adaptive {
         self.signals.add_server();
     }
 
-<<<<<<< HEAD
     fn set_round(&mut self, round: f64) {
-        self.learning.half_life = ROUNDS_TO_FORGET_HALF * round;
-=======
+        self.budget = self.pages.len().max(1) as f64 / round;
+    }
+
     fn review(&mut self, server_of: &dyn Fn(PageId) -> ServerId) -> bool {
         for index in 0..self.pages.len() {
             self.judge(index, server_of(PageId(index as u32)));
@@ -398,7 +382,6 @@ impl Worth for Adaptive {
             ..self.stake(page)
         };
         Some((settled, ROUNDS_TO_SETTLE * self.round()))
->>>>>>> default
     }
 
     fn ceiling_rounds(&self) -> f64 {

@@ -34,10 +34,9 @@ pub(super) trait Worth: Send {
     /// A server more.
     fn add_server(&mut self);
 
-<<<<<<< HEAD
     /// The time in which the budget pays for one visit to each page.
     fn set_round(&mut self, round: f64);
-=======
+
     /// Brings what is believed of all pages up to date with what was learnt from the others; false
     /// when each page is judged by its own visits alone.
     fn review(&mut self, _server_of: &dyn Fn(PageId) -> ServerId) -> bool {
@@ -49,7 +48,6 @@ pub(super) trait Worth: Send {
     fn once_settled(&self, _page: PageId) -> Option<(Stake, f64)> {
         None
     }
->>>>>>> default
 
     /// No page that changes waits for more than this many times the average interval: beliefs may
     /// be wrong, and only a visit can tell.
@@ -197,17 +195,13 @@ impl<W: Worth> Priced<W> {
     /// Once in a while: prices for what has changed since, and due times if they moved.
     fn refresh(&mut self) {
         self.visits_to_refresh = (self.pages / 4).max(64);
-<<<<<<< HEAD
-        if std::mem::take(&mut self.delays_changed) || self.market.stirred() {
-=======
         let places = &self.places;
         let server_of = |page: PageId| ServerId(places[page.index()].server);
         if self.worth.review(&server_of) {
             self.count_all();
             self.find_prices();
             self.requeue();
-        } else if self.market.stirred() {
->>>>>>> default
+        } else if std::mem::take(&mut self.delays_changed) || self.market.stirred() {
             self.find_prices();
             let far = |(&new, &old): (&f64, &f64)| (new - old).abs() > REQUEUE * old;
             let (new, old) = (&self.prices.server, &self.queued_at.server);
