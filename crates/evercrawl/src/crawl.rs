@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+pub use screen::bytes;
 pub use settings::read_config;
 
 /// Crawl a set of sites politely, lose nothing, keep them fresh.

@@ -14,11 +14,13 @@ use crate::message::{Done, Event, Job, Stored, Visit, VisitResult, Write};
 use crate::reading;
 use crate::view::Status;
 use crate::visit::now;
+pub(crate) use answers::robots_word;
 use fleeting::Later;
 use freshness::policy::{self, Change, Knowledge, Next, Outcome, Policy, Setup};
 use freshness::{PageId as PolicyPage, ServerId};
 use frontier::lines::{Lines, Rules, Turn};
 use hosts::Host;
+pub use hosts::KeptHost;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -30,7 +32,7 @@ use tokio::sync::mpsc;
 /// A page that is in no policy.
 const NONE: u32 = u32::MAX;
 /// After so many failures in a row a page that was never fetched is looked at as one that is gone.
-const FAILURES_TO_GIVE_UP: u16 = 8;
+pub(crate) const FAILURES_TO_GIVE_UP: u16 = 8;
 /// Seconds before a failed page is tried again; doubled each time.
 const FIRST_RETRY: f64 = 30.0;
 const LONGEST_RETRY: f64 = 86_400.0;
@@ -537,7 +539,7 @@ impl Keeper {
 }
 
 /// Seconds to wait after so many failures in a row.
-fn retry_wait(failures: u16) -> f64 {
+pub(crate) fn retry_wait(failures: u16) -> f64 {
     let doublings = i32::from(failures.saturating_sub(1).min(20));
     (FIRST_RETRY * 2f64.powi(doublings)).min(LONGEST_RETRY)
 }

@@ -536,7 +536,7 @@ fn unchanged_by_its_word(row: &PageRow, new: &Validators) -> Option<bool> {
 fn original_of<'a>(from: Standpoint<'a>, row: &PageRow) -> Original<'a> {
     Original {
         url: from.url.as_str(),
-        time: row.last_change.unwrap_or_default(),
+        time: row.copied.unwrap_or_default(),
         digest: row.digest,
     }
 }

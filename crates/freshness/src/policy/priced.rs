@@ -37,6 +37,18 @@ pub(super) trait Worth: Send {
     /// The time in which the budget pays for one visit to each page.
     fn set_round(&mut self, round: f64);
 
+    /// Brings what is believed of all pages up to date with what was learnt from the others; false
+    /// when each page is judged by its own visits alone.
+    fn review(&mut self, _server_of: &dyn Fn(PageId) -> ServerId) -> bool {
+        false
+    }
+
+    /// What is at stake with the page once the news of its last visits has grown old, and when it
+    /// has; none when no news is taken in.
+    fn once_settled(&self, _page: PageId) -> Option<(Stake, f64)> {
+        None
+    }
+
     /// No page that changes waits for more than this many times the average interval: beliefs may
     /// be wrong, and only a visit can tell.
     fn ceiling_rounds(&self) -> f64;
@@ -138,9 +150,15 @@ impl<W: Worth> Priced<W> {
         } else {
             self.pages as f64 / self.budget
         };
-        let gain = self.prices.server[s] / (stake.weight * stake.unit);
-        let delay = stake.unit * stake.shape.delay(gain);
-        delay.min(self.worth.ceiling_rounds() * round)
+        let worth_it = |stake: Stake| {
+            let gain = self.prices.server[s] / (stake.weight * stake.unit);
+            stake.unit * stake.shape.delay(gain)
+        };
+        // a page that is busy now is not busy for ever
+        let settled = self.worth.once_settled(page);
+        let settled = settled.map_or(f64::INFINITY, |(stake, after)| after + worth_it(stake));
+        let ceiling = self.worth.ceiling_rounds() * round;
+        worth_it(stake).min(settled).min(ceiling)
     }
 
     /// Finds the due times of all pages anew. Pages never visited come first, those that stay
@@ -177,12 +195,29 @@ impl<W: Worth> Priced<W> {
     /// Once in a while: prices for what has changed since, and due times if they moved.
     fn refresh(&mut self) {
         self.visits_to_refresh = (self.pages / 4).max(64);
-        if std::mem::take(&mut self.delays_changed) || self.market.stirred() {
+        let places = &self.places;
+        let server_of = |page: PageId| ServerId(places[page.index()].server);
+        if self.worth.review(&server_of) {
+            self.count_all();
+            self.find_prices();
+            self.requeue();
+        } else if std::mem::take(&mut self.delays_changed) || self.market.stirred() {
             self.find_prices();
             let far = |(&new, &old): (&f64, &f64)| (new - old).abs() > REQUEUE * old;
             let (new, old) = (&self.prices.server, &self.queued_at.server);
             if new.len() != old.len() || new.iter().zip(old).any(far) {
                 self.requeue();
+            }
+        }
+    }
+
+    /// Counts what is at stake with all pages anew.
+    fn count_all(&mut self) {
+        self.market = Market::new(self.delay.len());
+        for (index, place) in self.places.iter().enumerate() {
+            let stake = self.worth.stake(PageId(index as u32));
+            if stake.weight > 0.0 {
+                self.market.add(ServerId(place.server), stake);
             }
         }
     }
