@@ -241,6 +241,12 @@ impl Lines {
         line.courtesy.interval(self.rules.interval, line.pages)
     }
 
+    /// When a host has its next turn; infinite while all that wait, wait for an answer.
+    pub fn next_turn(&self) -> f64 {
+        let next = self.turns.peek();
+        next.map_or(f64::INFINITY, |Reverse((at, _))| *at as f64 / 1e6)
+    }
+
     /// What to do at `now`.
     pub fn next(&mut self, now: f64) -> Turn {
         let affordable = self.requests_at.max(self.bytes_at);

@@ -36,7 +36,7 @@ pub(crate) const FAILURES_TO_GIVE_UP: u16 = 8;
 /// Seconds before a failed page is tried again; doubled each time.
 const FIRST_RETRY: f64 = 30.0;
 const LONGEST_RETRY: f64 = 86_400.0;
-/// A crawl that fetches everything once waits this many seconds for a page that failed.
+/// A crawl that fetches everything once waits this many seconds for a page or host that failed.
 const WORTH_WAITING: f64 = 45.0;
 /// Seconds between two looks at budgets and figures.
 const TICK: f64 = 0.25;
@@ -221,7 +221,7 @@ impl Keeper {
         self.until == Until::FetchedOnce
             && self.under_way == 0
             && self.unstored == 0
-            && self.lines.new_waiting() == 0
+            && (self.lines.new_waiting() == 0 || self.lines.next_turn() > now() + WORTH_WAITING)
             && self.later.next() > now() + WORTH_WAITING
     }
 
@@ -329,10 +329,10 @@ impl Keeper {
         match event {
             Event::Resolved { host, found } => {
                 self.under_way -= 1;
-                if found.is_none() {
-                    self.count_failure("dns");
+                if let Err(cause) = found {
+                    self.count_failure(crate::cause::word(cause));
                 }
-                let found = self.same_address_for_same_name(host, at, found);
+                let found = self.same_address_for_same_name(host, at, found.ok());
                 self.lines.resolved(host, at, found);
             }
             Event::Ended {
