@@ -56,6 +56,8 @@ pub(super) trait Worth: Send {
 
 /// Prices that move by more than this share call for new due times for all pages.
 const REQUEUE: f64 = 0.2;
+/// Larger repositories are reviewed once a round only: it takes a pass over all pages.
+const LARGE: usize = 1 << 17;
 /// Visits that an idle budget may catch up: as a share of a round, and at least.
 const CREDIT: f64 = 0.05;
 const LEAST_CREDIT: f64 = 8.0;
@@ -92,6 +94,8 @@ pub(super) struct Priced<W> {
     pages: usize,
     visits_to_refresh: usize,
     delays_changed: bool,
+    /// Prices were refreshed so often.
+    refreshed: usize,
     /// The prices for which due times were last found for all pages.
     queued_at: Prices,
     seed: u64,
@@ -112,6 +116,7 @@ impl<W: Worth> Priced<W> {
             pages: setup.server.len(),
             visits_to_refresh: 0,
             delays_changed: false,
+            refreshed: 0,
             queued_at: Prices::default(),
             seed: setup.seed,
         };
@@ -195,9 +200,11 @@ impl<W: Worth> Priced<W> {
     /// Once in a while: prices for what has changed since, and due times if they moved.
     fn refresh(&mut self) {
         self.visits_to_refresh = (self.pages / 4).max(64);
+        self.refreshed += 1;
+        let due = self.pages <= LARGE || self.refreshed.is_multiple_of(4);
         let places = &self.places;
         let server_of = |page: PageId| ServerId(places[page.index()].server);
-        if self.worth.review(&server_of) {
+        if due && self.worth.review(&server_of) {
             self.count_all();
             self.find_prices();
             self.requeue();
