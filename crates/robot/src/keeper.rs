@@ -60,7 +60,8 @@ pub(crate) struct Keeper {
     revisits: RevisitBudget,
     until: Until,
     lines: Lines,
-    policy: Box<dyn Policy>,
+    /// None where nothing is revisited.
+    policy: Option<Box<dyn Policy>>,
     beliefs: Beliefs,
     hosts: Vec<Host>,
     /// For each page its number in policy and beliefs, or `NONE`; and back.
@@ -125,8 +126,9 @@ impl Keeper {
         };
         // the last request before a crash may have been a moment ago, at any address
         let opening = start + config.politeness.interval.seconds(1, 0.0);
+        let policy = policy::build(&config.revisit.policy, &setup)?;
         Ok(Self {
-            policy: policy::build(&config.revisit.policy, &setup)?,
+            policy: (until == Until::Stopped).then_some(policy),
             beliefs: Beliefs::new(guess),
             lines: Lines::new(turns, opening),
             config,
@@ -235,10 +237,7 @@ impl Keeper {
                 self.lines.push_due(host, page);
             }
         });
-        let mut until = self.later.next();
-        if self.until == Until::Stopped {
-            until = until.min(self.ask_policy(at));
-        }
+        let mut until = self.later.next().min(self.ask_policy(at));
         while self.under_way < self.config.budget.connections {
             let job = match self.lines.next(at) {
                 Turn::Idle => break,
@@ -310,9 +309,12 @@ impl Keeper {
 
     /// Lets the policy say which pages are due; returns when it has more to say.
     fn ask_policy(&mut self, at: f64) -> f64 {
+        let Some(policy) = &mut self.policy else {
+            return f64::INFINITY;
+        };
         // a line that does not move takes no more: the policy would only lose its sense of time
         while self.lines.due_waiting() < 4 * self.config.budget.connections.max(256) {
-            match self.policy.next(at) {
+            match policy.next(at) {
                 Next::Visit(number) => {
                     let page = self.pages[number.index()].0;
                     self.lines.push_due(self.host_of[page as usize], page);
@@ -387,8 +389,7 @@ impl Keeper {
         for (page, changed) in stored.signals {
             let number = self.numbers[page.0 as usize];
             if number != NONE && changed > self.beliefs.last_visit(number) {
-                self.policy
-                    .change(now(), Change::Signal(PolicyPage(number)));
+                self.tell_policy(now(), Change::Signal(PolicyPage(number)));
             }
         }
         self.status.trapped += stored.trapped;
@@ -467,16 +468,20 @@ impl Keeper {
         }
         self.numbers[page.0 as usize] = number;
         self.status.pages_fetched += 1;
-        self.policy.change(
-            now(),
-            Change::AddPage {
-                page: PolicyPage(number),
-                server: ServerId(host),
-                weight: 1.0,
-                known: known.map(|number| self.beliefs.evidence(number)),
-                visited: Some(visited),
-            },
-        );
+        let added = Change::AddPage {
+            page: PolicyPage(number),
+            server: ServerId(host),
+            weight: 1.0,
+            known: known.map(|number| self.beliefs.evidence(number)),
+            visited: Some(visited),
+        };
+        self.tell_policy(now(), added);
+    }
+
+    fn tell_policy(&mut self, at: f64, change: Change) {
+        if let Some(policy) = &mut self.policy {
+            policy.change(at, change);
+        }
     }
 
     fn revisited(&mut self, number: u32, at: f64, changed: bool, modified: Option<f64>) {
@@ -489,7 +494,9 @@ impl Keeper {
             _ if changed => Outcome::Changed,
             _ => Outcome::Unchanged,
         };
-        self.policy.observe(PolicyPage(number), at, outcome);
+        if let Some(policy) = &mut self.policy {
+            policy.observe(PolicyPage(number), at, outcome);
+        }
     }
 
     /// No copy this time: later, and later each time.
@@ -505,8 +512,7 @@ impl Keeper {
     fn forget(&mut self, page: u32, at: f64) {
         let number = std::mem::replace(&mut self.numbers[page as usize], NONE);
         if number != NONE {
-            self.policy
-                .change(at, Change::RemovePage(PolicyPage(number)));
+            self.tell_policy(at, Change::RemovePage(PolicyPage(number)));
             self.beliefs.remove(number);
             self.free.push(number);
             self.status.pages_fetched -= 1;
@@ -532,7 +538,7 @@ impl Keeper {
         let budget = wanted.min(most).min(allowed).clamp(1e-6, MOST_REVISITS);
         if (budget / self.budget - 1.0).abs() > 0.1 {
             self.budget = budget;
-            self.policy.change(at, Change::Budget(budget));
+            self.tell_policy(at, Change::Budget(budget));
         }
         self.status.revisit_budget = self.budget;
     }

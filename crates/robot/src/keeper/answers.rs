@@ -90,10 +90,9 @@ impl Keeper {
         }
         let rate = self.beliefs.rate(number);
         let per_day = |rate: f64| rate * 86_400.0;
-        let due = self
-            .policy
-            .due(PolicyPage(number))
-            .filter(|due| due.is_finite());
+        let policy = self.policy.as_ref();
+        let due = policy.and_then(|policy| policy.due(PolicyPage(number)));
+        let due = due.filter(|due| due.is_finite());
         PageWait {
             changes_per_day: Some(per_day(rate.rate)),
             changes_per_day_interval: Some((per_day(rate.low), per_day(rate.high))),

@@ -80,13 +80,8 @@ impl Keeper {
         });
         self.status.hosts += 1;
         let server = ServerId(number);
-        self.policy.change(
-            at,
-            Change::Delay {
-                server,
-                delay: told,
-            },
-        );
+        let delay = told;
+        self.tell_policy(at, Change::Delay { server, delay });
     }
 
     /// http and https of one name, or two of its ports, must not be taken for two servers because
@@ -170,7 +165,7 @@ impl Keeper {
         if (delay / known.told - 1.0).abs() > TOLD_WITHIN {
             known.told = delay;
             let server = ServerId(host);
-            self.policy.change(now(), Change::Delay { server, delay });
+            self.tell_policy(now(), Change::Delay { server, delay });
         }
     }
 
