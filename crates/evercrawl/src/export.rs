@@ -41,7 +41,7 @@ pub struct Arguments {
     /// The file to write.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Only what is of a host: www.example.org, or http://www.example.org:8080.
+    /// Only what is of a host: its name, or scheme, name and port.
     #[arg(long)]
     host: Option<String>,
     /// Only pages in a state.

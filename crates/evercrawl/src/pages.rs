@@ -22,7 +22,7 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// Only those of a host: www.example.org, or http://www.example.org:8080.
+    /// Only those of a host: its name, or scheme, name and port.
     #[arg(long)]
     host: Option<String>,
     /// Only those in a state.
@@ -59,17 +59,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let hosts = data::hosts(&reader)?;
     let limit = arguments.limit.unwrap_or(usize::MAX);
     let damaged = Cell::new(0);
-    let entries = reader.pages()?.filter_map(|entry| match entry {
-        Ok(entry) => {
-            let host = hosts.get(&entry.host).map_or("", |host| &host.name);
-            let wanted = (arguments.host.as_deref()).is_none_or(|wanted| is_host(host, wanted))
-                && (arguments.state).is_none_or(|state| state == State::of(entry.row.as_ref()));
-            wanted.then_some(entry)
-        }
-        Err(_) => {
+    let entries = reader.pages()?.filter_map(|entry| {
+        let Ok(entry) = entry else {
             damaged.update(|count| count + 1);
-            None
-        }
+            return None;
+        };
+        let host = hosts.get(&entry.host).map_or("", |host| &host.name);
+        let wanted = (arguments.host.as_deref()).is_none_or(|wanted| is_host(host, wanted))
+            && (arguments.state).is_none_or(|state| state == State::of(entry.row.as_ref()));
+        wanted.then_some(entry)
     });
     let mut out = data::output();
     let mut show = |entry: &PageEntry| -> Result<()> {
@@ -105,7 +103,7 @@ fn sort(entries: &mut [PageEntry], sort: Sort, reader: &Reader) {
     match sort {
         Sort::Found => {}
         Sort::Url => {
-            entries.sort_by_cached_key(|entry| reader.address(entry.id).map(|a| a.url).ok())
+            entries.sort_by_cached_key(|entry| reader.address(entry.id).map(|a| a.url).ok());
         }
         Sort::Visit => entries.sort_by_cached_key(|entry| Reverse(row(entry).last_visit)),
         Sort::Change => entries.sort_by_cached_key(|entry| Reverse(row(entry).last_change)),

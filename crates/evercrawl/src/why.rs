@@ -12,6 +12,7 @@ use robot::offline::{self, Offline};
 use robot::view::PageWait;
 use rules::{Robots, Scope};
 use serde::Serialize;
+use std::fmt::Write as _;
 use std::io::Write;
 use storage::{HostRow, PageId, PageRow, Reader};
 use url::Url;
@@ -120,12 +121,11 @@ impl Why {
             why.waits_for = why.reason_unknown(reader)?;
             return Ok(why);
         };
-        let wait = match remote.and_then(|remote| remote.page(id).ok()) {
-            Some(wait) => wait,
-            None => {
-                why.running = false;
-                Offline::read(&data.directory, &data.config)?.page(id, Moment::now().seconds())
-            }
+        let wait = if let Some(wait) = remote.and_then(|remote| remote.page(id).ok()) {
+            wait
+        } else {
+            why.running = false;
+            Offline::read(&data.directory, &data.config)?.page(id, Moment::now().seconds())
         };
         why.schedule(data, row.as_ref(), wait);
         Ok(why)
@@ -180,7 +180,7 @@ impl Why {
         let unread = unread.count();
         let mut reason = String::from("being found: no page fetched so far links to it");
         if unread > 0 {
-            reason.push_str(&format!(", {unread} pages are yet to be fetched"));
+            write!(reason, ", {unread} pages are yet to be fetched")?;
         }
         reason.push_str("; links marked nofollow do not count");
         Ok(reason)

@@ -14,15 +14,15 @@ const MAGIC: &[u8; 4] = b"PAR1";
 const GROUP: usize = 100_000;
 
 // the format's own numbers
-const INT64: i32 = 2;
-const BYTE_ARRAY: i32 = 6;
-const OPTIONAL: i32 = 1;
-const PLAIN: i32 = 0;
-const RLE: i32 = 3;
-const GZIP: i32 = 2;
-const DATA_PAGE: i32 = 0;
-const UTF8: i32 = 0;
-const TIMESTAMP_MILLIS: i32 = 9;
+const INT64: usize = 2;
+const BYTE_ARRAY: usize = 6;
+const OPTIONAL: usize = 1;
+const PLAIN: usize = 0;
+const RLE: usize = 3;
+const GZIP: usize = 2;
+const DATA_PAGE: usize = 0;
+const UTF8: usize = 0;
+const TIMESTAMP_MILLIS: usize = 9;
 
 /// What a column holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn physical(self) -> i32 {
+    fn physical(self) -> usize {
         match self {
             Self::Text => BYTE_ARRAY,
             Self::Number | Self::Time => INT64,
@@ -99,15 +99,15 @@ impl Column {
 
 /// Where a column's page is, and how large.
 struct Chunk {
-    offset: u64,
-    plain: i64,
-    packed: i64,
+    offset: usize,
+    plain: usize,
+    packed: usize,
 }
 
 /// A file being written.
 pub struct Parquet<W: Write> {
     out: W,
-    written: u64,
+    written: usize,
     columns: Vec<Column>,
     /// Rows gathered and not yet written.
     rows: usize,
@@ -119,7 +119,7 @@ impl<W: Write> Parquet<W> {
         out.write_all(MAGIC)?;
         Ok(Self {
             out,
-            written: MAGIC.len() as u64,
+            written: MAGIC.len(),
             columns,
             rows: 0,
             groups: Vec::new(),
@@ -152,10 +152,10 @@ impl<W: Write> Parquet<W> {
             self.out.write_all(&packed)?;
             chunks.push(Chunk {
                 offset: self.written,
-                plain: (header.len() + page.len()) as i64,
-                packed: (header.len() + packed.len()) as i64,
+                plain: header.len() + page.len(),
+                packed: header.len() + packed.len(),
             });
-            self.written += (header.len() + packed.len()) as u64;
+            self.written += header.len() + packed.len();
         }
         self.groups.push((rows, chunks));
         Ok(())
@@ -177,13 +177,13 @@ impl<W: Write> Parquet<W> {
         file.list(2, 1 + self.columns.len());
         file.nested(|root| {
             root.text(4, "pages");
-            root.int(5, self.columns.len() as i32);
+            root.int(5, self.columns.len());
         });
         for column in &self.columns {
             file.nested(|element| schema(element, column));
         }
         let rows: usize = self.groups.iter().map(|(rows, _)| rows).sum();
-        file.long(3, rows as i64);
+        file.long(3, rows);
         file.list(4, self.groups.len());
         for (rows, chunks) in &self.groups {
             file.nested(|group| {
@@ -192,7 +192,7 @@ impl<W: Write> Parquet<W> {
                     group.nested(|element| chunk_of(element, column, chunk, *rows));
                 }
                 group.long(2, chunks.iter().map(|chunk| chunk.plain).sum());
-                group.long(3, *rows as i64);
+                group.long(3, *rows);
             });
         }
         file.text(6, concat!("evercrawl version ", env!("CARGO_PKG_VERSION")));
@@ -203,10 +203,10 @@ impl<W: Write> Parquet<W> {
 fn page_header(rows: usize, plain: usize, packed: usize) -> Vec<u8> {
     let mut header = Thrift::default();
     header.int(1, DATA_PAGE);
-    header.int(2, plain as i32);
-    header.int(3, packed as i32);
+    header.int(2, plain);
+    header.int(3, packed);
     header.field(5, |data| {
-        data.int(1, rows as i32);
+        data.int(1, rows);
         data.int(2, PLAIN);
         data.int(3, RLE); // definition levels
         data.int(4, RLE); // repetition levels, of which there are none
@@ -237,15 +237,15 @@ fn schema(element: &mut Thrift, column: &Column) {
 }
 
 fn chunk_of(element: &mut Thrift, column: &Column, chunk: &Chunk, rows: usize) {
-    element.long(2, chunk.offset as i64);
+    element.long(2, chunk.offset);
     element.field(3, |data| {
         data.int(1, column.kind.physical());
         data.ints(2, &[PLAIN, RLE]);
         data.texts(3, &[column.name]);
         data.int(4, GZIP);
-        data.long(5, rows as i64);
+        data.long(5, rows);
         data.long(6, chunk.plain);
         data.long(7, chunk.packed);
-        data.long(9, chunk.offset as i64);
+        data.long(9, chunk.offset);
     });
 }

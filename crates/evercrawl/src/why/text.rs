@@ -64,7 +64,12 @@ pub fn text(why: &Why) -> String {
 
 fn scope(why: &Why) -> String {
     let word = if why.scope.inside { "in" } else { "out" };
-    format!("{word}: {}", why.scope.why)
+    let doubt = if why.known && !why.scope.inside {
+        "; it was in when it was found: -c gives the crawl's configuration"
+    } else {
+        ""
+    };
+    format!("{word}: {}{doubt}", why.scope.why)
 }
 
 fn robots(why: &Why) -> String {

@@ -134,21 +134,27 @@ impl Scene {
     }
 
     /// Waits until a command's output contains something.
+    #[track_caller]
     pub fn wait_for(&self, arguments: &[&str], what: &str) -> String {
-        let began = Instant::now();
-        loop {
-            let output = self.run(arguments);
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            if text.contains(what) {
-                return text;
-            }
-            assert!(
-                began.elapsed() < Duration::from_secs(30),
-                "{arguments:?} never says {what:?}: {text} {}",
-                String::from_utf8_lossy(&output.stderr)
-            );
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        let mut text = String::new();
+        wait_until(|| {
+            text = String::from_utf8_lossy(&self.run(arguments).stdout).into_owned();
+            text.contains(what)
+        });
+        text
+    }
+}
+
+/// Waits for something, not for ever.
+#[track_caller]
+pub fn wait_until(mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(
+            began.elapsed() < Duration::from_secs(30),
+            "it never happens"
+        );
+        std::thread::sleep(Duration::from_millis(100));
     }
 }
 

@@ -31,14 +31,14 @@ impl Thrift {
         self.head(field, TRUE);
     }
 
-    pub fn int(&mut self, field: u8, value: i32) {
+    pub fn int(&mut self, field: u8, value: usize) {
         self.head(field, I32);
-        self.signed(i64::from(value));
+        self.number(value);
     }
 
-    pub fn long(&mut self, field: u8, value: i64) {
+    pub fn long(&mut self, field: u8, value: usize) {
         self.head(field, I64);
-        self.signed(value);
+        self.number(value);
     }
 
     pub fn text(&mut self, field: u8, value: &str) {
@@ -46,10 +46,10 @@ impl Thrift {
         self.binary(value);
     }
 
-    pub fn ints(&mut self, field: u8, values: &[i32]) {
+    pub fn ints(&mut self, field: u8, values: &[usize]) {
         self.list_of(field, values.len(), I32);
         for &value in values {
-            self.signed(i64::from(value));
+            self.number(value);
         }
     }
 
@@ -94,8 +94,9 @@ impl Thrift {
         self.bytes.extend_from_slice(value.as_bytes());
     }
 
-    fn signed(&mut self, value: i64) {
-        put_varint(&mut self.bytes, (value << 1 ^ value >> 63).cast_unsigned());
+    /// The lowest bit is the sign; no number here is negative.
+    fn number(&mut self, value: usize) {
+        put_varint(&mut self.bytes, (value as u64) << 1);
     }
 }
 
