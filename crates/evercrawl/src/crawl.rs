@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Until::Stopped
     };
     let stop = stop_on_interrupt();
-    let crawl = robot::start(config, until).map_err(explain)?;
+    let crawl = robot::start(&config, until).map_err(explain)?;
     tell_mended(&crawl.mended);
     let mut screen = screen::Screen::new(arguments.json);
     while !crawl.is_over() {

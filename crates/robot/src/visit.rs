@@ -212,17 +212,16 @@ impl Workers {
             let nowhere = Url::parse("http://invalid/").expect("a URL");
             return (nowhere, Some(VisitResult::Excluded(cause::OUT_OF_SCOPE)));
         };
-        let refused = if !self.rules.scope.judge(&url, address.depth).is_in() {
-            Some(VisitResult::Excluded(cause::OUT_OF_SCOPE))
-        } else {
-            match &visit.standing {
-                Some(standing) if !standing.allows(&self.rules.agent, &url) => {
-                    let now = standing.verdict == Verdict::DisallowForNow;
-                    let excluded = VisitResult::Excluded(cause::ROBOTS);
-                    Some(if now { VisitResult::NotNow } else { excluded })
-                }
-                _ => None,
+        let refused = match &visit.standing {
+            _ if !self.rules.scope.judge(&url, address.depth).is_in() => {
+                Some(VisitResult::Excluded(cause::OUT_OF_SCOPE))
             }
+            Some(standing) if !standing.allows(&self.rules.agent, &url) => {
+                let now = standing.verdict == Verdict::DisallowForNow;
+                let excluded = VisitResult::Excluded(cause::ROBOTS);
+                Some(if now { VisitResult::NotNow } else { excluded })
+            }
+            _ => None,
         };
         (url, refused)
     }

@@ -32,7 +32,7 @@ fn config(web: &Web, running: &Running, data: &Path) -> Config {
 }
 
 fn crawl_once(config: &Config) -> Status {
-    let crawl = start(config.clone(), Until::FetchedOnce).unwrap();
+    let crawl = start(config, Until::FetchedOnce).unwrap();
     let began = Instant::now();
     while !crawl.is_over() {
         assert!(
@@ -124,7 +124,7 @@ fn an_odd_web_is_survived_politely() {
     config.traps.per_prefix = 60;
     config.fetch.max_bytes = 1 << 20;
     config.fetch.max_decoded_bytes = 4 << 20;
-    let crawl = start(config, Until::Stopped).unwrap();
+    let crawl = start(&config, Until::Stopped).unwrap();
     std::thread::sleep(Duration::from_secs(15));
     let stopping = Instant::now();
     crawl.stop();

@@ -64,7 +64,7 @@ impl Scene {
                 (scratch.clone(), Some(scratch))
             }
         };
-        let crawl = robot::start(config(&web, &running, data), Until::Stopped)?;
+        let crawl = robot::start(&config(&web, &running, data), Until::Stopped)?;
         Ok(Self {
             web,
             running,

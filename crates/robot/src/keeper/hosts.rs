@@ -114,7 +114,7 @@ impl Keeper {
         self.lines.set_robots(of, now(), standing.expires, delay);
         let origin = Url::parse(&self.hosts[of as usize].origin).ok();
         let sitemaps: Vec<Found> = rules
-            .map(|rules| rules.sitemaps())
+            .map(frontier::robots::Rules::sitemaps)
             .unwrap_or_default()
             .iter()
             .filter_map(|sitemap| {
