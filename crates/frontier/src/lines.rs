@@ -143,6 +143,8 @@ fn ticks(at: f64) -> i64 {
     (at * 1e6).ceil() as i64
 }
 
+/// Whoever has to wait waits at least this long: within one tick, a turn would come again and again.
+const GRAIN: f64 = 2e-6;
 /// What an unused budget may catch up, in seconds.
 const CREDIT: f64 = 1.0;
 /// A name that has no address is asked for again after this many seconds.
@@ -284,7 +286,7 @@ impl Lines {
             return None; // queued again by whoever ends that
         }
         if line.courtesy.not_before > now {
-            let at = line.courtesy.not_before;
+            let at = line.courtesy.not_before.max(now + GRAIN);
             self.queue_at(host, at);
             return None;
         }
@@ -299,7 +301,7 @@ impl Lines {
         }
         let at = neighbours.not_before.max(self.opening);
         if at > now {
-            self.queue_at(host, at);
+            self.queue_at(host, at.max(now + GRAIN));
             return None;
         }
         neighbours.under_way += 1;
