@@ -51,6 +51,8 @@ struct View {
     archive_files: u64,
     archive_bytes: u64,
     damaged_entries: u64,
+    /// A crawl runs and does not answer.
+    silent: bool,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -69,8 +71,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 impl View {
     fn look(data: &Data) -> Result<Self> {
         let now = Moment::now();
-        // one that has just ended is no longer running
-        let live = data.running().and_then(|remote| remote.status().ok());
+        let remote = data.running();
+        let live = remote.as_ref().and_then(|remote| remote.status().ok());
+        let is_silent = live.is_none() && remote.is_some() && data.running().is_some();
         let (archive_files, archive_bytes) = data::size(&robot::archive_directory(&data.directory));
         let mut view = Self {
             data: data.directory.display().to_string(),
@@ -82,6 +85,7 @@ impl View {
             archive_files,
             archive_bytes,
             damaged_entries: 0,
+            silent: is_silent,
         };
         if let Some(status) = live {
             view.since = Some(Moment::from_seconds(now.seconds() - status.seconds));
@@ -185,6 +189,9 @@ impl View {
     }
 
     fn state(&self) -> String {
+        if self.silent {
+            return "running, but it does not answer; this is from its data".into();
+        }
         match (self.status.running, self.last_visit) {
             (true, _) => format!("running for {}", duration(self.status.seconds)),
             (false, Some(last)) => format!("not running; last visit {last}"),
