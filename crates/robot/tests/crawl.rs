@@ -16,8 +16,10 @@ use storage::{PageState, Reader};
 const DELAY: f64 = 0.01;
 
 fn config(web: &Web, running: &Running, data: &Path) -> Config {
-    let mut config = Config::default();
-    config.seeds = vec![web.seed_url(running.port)];
+    let mut config = Config {
+        seeds: vec![web.seed_url(running.port)],
+        ..Config::default()
+    };
     config.data.0 = data.into();
     config.scope.suffixes = vec!["demo.test".into()];
     config.politeness.interval = Interval::Fixed { seconds: DELAY };
