@@ -36,6 +36,10 @@ use interrupt::Interrupted;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
+/// Pages are read, packed and freed on different threads; this one does not mind.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A web crawler that keeps a repository fresh.
 #[derive(Parser)]
 #[command(version, max_term_width = 100, arg_required_else_help = true)]

@@ -128,7 +128,9 @@ pub struct Lines {
     rules: Rules,
     hosts: Vec<Line>,
     addresses: HashMap<IpAddr, Neighbours>,
-    turns: BinaryHeap<Reverse<(i64, u32)>>,
+    /// Hosts by the instant of their turn; of the same instant, in the order they asked for it.
+    turns: BinaryHeap<Reverse<(i64, u64, u32)>>,
+    asked: u64,
     /// Addresses nobody has talked to since the start wait until here.
     opening: f64,
     requests_at: f64,
@@ -158,6 +160,7 @@ impl Lines {
             hosts: Vec::new(),
             addresses: HashMap::new(),
             turns: BinaryHeap::new(),
+            asked: 0,
             opening,
             requests_at: 0.0,
             bytes_at: 0.0,
@@ -261,7 +264,7 @@ impl Lines {
         }
         // an instant after `now`, however little, is a later tick: nobody is queued for now again
         let tick = (now * 1e6).floor() as i64;
-        while let Some(&Reverse((at, host))) = self.turns.peek() {
+        while let Some(&Reverse((at, _, host))) = self.turns.peek() {
             if at > tick {
                 return Turn::Wait(at as f64 / 1e6);
             }
@@ -330,7 +333,8 @@ impl Lines {
                 address,
             }
         };
-        self.queue(host);
+        // where a host takes several at a time, the others first: few connections serve all
+        self.queue_at(host, now);
         Some(turn)
     }
 
@@ -413,7 +417,8 @@ impl Lines {
             return;
         }
         line.queued = true;
-        self.turns.push(Reverse((ticks(at), host)));
+        self.asked += 1;
+        self.turns.push(Reverse((ticks(at), self.asked, host)));
     }
 
     /// What the host waits for at `now`.

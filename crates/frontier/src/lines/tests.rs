@@ -113,6 +113,23 @@ fn instants_that_nearly_coincide_do_not_turn_in_circles() {
 }
 
 #[test]
+fn several_at_a_time_are_spread_over_the_hosts() {
+    let rules = Rules {
+        parallel: 4,
+        ..fixed(0.0)
+    };
+    let mut lines = Lines::new(rules, 0.0);
+    for last in 1..=3 {
+        let host = open_host(&mut lines, address(last));
+        for page in 0..10 {
+            lines.push_new(host, page);
+        }
+    }
+    let hosts: Vec<u32> = (0..6).map(|_| visit(lines.next(1.0)).0).collect();
+    assert_eq!(hosts, [0, 1, 2, 0, 1, 2]);
+}
+
+#[test]
 fn an_errand_goes_first_and_needs_no_robots() {
     let mut lines = Lines::new(fixed(1.0), 0.0);
     let host = lines.add_host(Courtesy::default(), 0.0);

@@ -106,6 +106,7 @@ pub struct Packer {
     seed: [u8; 16],
     block: Vec<u8>,
     record: Vec<u8>,
+    compressed: Vec<u8>,
 }
 
 impl Packer {
@@ -118,6 +119,7 @@ impl Packer {
             seed: seed.to_le_bytes(),
             block: Vec::new(),
             record: Vec::new(),
+            compressed: Vec::new(),
         }
     }
 
@@ -259,15 +261,16 @@ impl Packer {
         self.record.extend_from_slice(b"\r\n");
         self.record.extend_from_slice(&self.block);
         self.record.extend_from_slice(b"\r\n\r\n");
-        let mut bytes = vec![0; self.compressor.gzip_compress_bound(self.record.len())];
+        let room = self.compressor.gzip_compress_bound(self.record.len());
+        if self.compressed.len() < room {
+            self.compressed.resize(room, 0);
+        }
         let written = self
             .compressor
-            .gzip_compress(&self.record, &mut bytes)
+            .gzip_compress(&self.record, &mut self.compressed)
             .expect("the bound is what the compressor itself said it may take");
-        bytes.truncate(written);
-        bytes.shrink_to_fit();
         Packed {
-            bytes,
+            bytes: self.compressed[..written].to_vec(),
             unpacked: self.record.len(),
             time,
             index,
