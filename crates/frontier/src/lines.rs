@@ -145,8 +145,6 @@ fn ticks(at: f64) -> i64 {
     (at * 1e6).ceil() as i64
 }
 
-/// Whoever has to wait waits at least this long: within one tick, a turn would come again and again.
-const GRAIN: f64 = 2e-6;
 /// What an unused budget may catch up, in seconds.
 const CREDIT: f64 = 1.0;
 /// A name that has no address is asked for again after this many seconds.
@@ -249,7 +247,7 @@ impl Lines {
     /// When a host has its next turn; infinite while all that wait, wait for an answer.
     pub fn next_turn(&self) -> f64 {
         let next = self.turns.peek();
-        next.map_or(f64::INFINITY, |Reverse((at, _))| *at as f64 / 1e6)
+        next.map_or(f64::INFINITY, |Reverse((at, ..))| *at as f64 / 1e6)
     }
 
     /// What to do at `now`.
@@ -289,7 +287,7 @@ impl Lines {
             return None; // queued again by whoever ends that
         }
         if line.courtesy.not_before > now {
-            let at = line.courtesy.not_before.max(now + GRAIN);
+            let at = line.courtesy.not_before;
             self.queue_at(host, at);
             return None;
         }
@@ -304,7 +302,7 @@ impl Lines {
         }
         let at = neighbours.not_before.max(self.opening);
         if at > now {
-            self.queue_at(host, at.max(now + GRAIN));
+            self.queue_at(host, at);
             return None;
         }
         neighbours.under_way += 1;

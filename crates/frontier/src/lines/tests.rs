@@ -93,25 +93,6 @@ fn a_crawl_delay_holds_from_the_request_that_told_it() {
     assert_eq!(lines.next(3.0), Turn::Wait(22.0));
 }
 
-/// Seconds since the epoch have little room behind the point.
-#[test]
-fn instants_that_nearly_coincide_do_not_turn_in_circles() {
-    let start = 1.79e9;
-    for step in 0..2000 {
-        let mut lines = Lines::new(fixed(0.01), start);
-        let host = open_host(&mut lines, address(1));
-        lines.push_new(host, 0);
-        lines.push_new(host, 1);
-        let end = start + f64::from(step) * 2.4e-7;
-        visit(lines.next(end));
-        lines.ended(host, address(1), end, fine(), 0);
-        for early in 0..8 {
-            let now = end + 0.01 - f64::from(early) * 2.4e-7;
-            assert!(!matches!(lines.next(now), Turn::Wait(until) if until <= now));
-        }
-    }
-}
-
 #[test]
 fn several_at_a_time_are_spread_over_the_hosts() {
     let rules = Rules {
