@@ -153,6 +153,10 @@ fn killed_at_fifty_moments() {
         visits.len(),
         began.elapsed().as_secs_f64()
     );
+    check_with_warcio(&crawler);
+}
+
+fn check_with_warcio(crawler: &Crawler) {
     let Some(mut check) = warcio() else {
         eprintln!("skipped: no python3 with warcio to check the archive");
         return;
