@@ -259,10 +259,8 @@ impl Lines {
                 Turn::Wait(affordable)
             };
         }
-        // an instant after `now`, however little, is a later tick: nobody is queued for now again
-        let tick = (now * 1e6).floor() as i64;
         while let Some(&Reverse((at, host))) = self.turns.peek() {
-            if at > tick {
+            if at > ticks(now) {
                 return Turn::Wait(at as f64 / 1e6);
             }
             self.turns.pop();
