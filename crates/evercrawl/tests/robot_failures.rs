@@ -227,7 +227,9 @@ fn a_damaged_store_is_refused_or_mended_in_clear_words() {
             let mut bytes = fs::read(&target).unwrap();
             let at = (length as f64 * place) as usize;
             let end = (at + 16).min(bytes.len());
-            bytes[at..end].iter_mut().for_each(|byte| *byte ^= 0x5a);
+            for byte in &mut bytes[at..end] {
+                *byte ^= 0x5a;
+            }
             fs::write(&target, bytes).unwrap();
             let ended = crawler.start(&["--once", "--json"]).within(20);
             match ended.status.code() {

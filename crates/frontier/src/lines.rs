@@ -145,6 +145,12 @@ fn ticks(at: f64) -> i64 {
     (at * 1e6).ceil() as i64
 }
 
+/// Whether there is something to wait for: by the same measure by which turns are sorted, or one
+/// that is due would be put off for ever.
+fn is_later(at: f64, now: f64) -> bool {
+    ticks(at) > ticks(now)
+}
+
 /// What an unused budget may catch up, in seconds.
 const CREDIT: f64 = 1.0;
 /// A name that has no address is asked for again after this many seconds.
@@ -260,10 +266,8 @@ impl Lines {
                 Turn::Wait(affordable)
             };
         }
-        // an instant after `now`, however little, is a later tick: nobody is queued for now again
-        let tick = (now * 1e6).floor() as i64;
         while let Some(&Reverse((at, _, host))) = self.turns.peek() {
-            if at > tick {
+            if at > ticks(now) {
                 return Turn::Wait(at as f64 / 1e6);
             }
             self.turns.pop();
@@ -286,7 +290,7 @@ impl Lines {
         {
             return None; // queued again by whoever ends that
         }
-        if line.courtesy.not_before > now {
+        if is_later(line.courtesy.not_before, now) {
             let at = line.courtesy.not_before;
             self.queue_at(host, at);
             return None;
@@ -301,7 +305,7 @@ impl Lines {
             return None;
         }
         let at = neighbours.not_before.max(self.opening);
-        if at > now {
+        if is_later(at, now) {
             self.queue_at(host, at);
             return None;
         }

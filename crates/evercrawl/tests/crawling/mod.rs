@@ -36,7 +36,7 @@ impl Crawler {
         let data = crawler.data();
         crawler
             .with("seeds", format!("{seeds:?}"))
-            .with("data", format!("{data:?}"))
+            .with("data", format!("{:?}", data.to_str().unwrap()))
             .with("identity.contact", "\"http://crawler.test/\"")
             .with("fetch.allow_networks", "[\"127.0.0.0/8\"]")
             .with("budget.requests_per_second", "0")
