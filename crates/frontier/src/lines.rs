@@ -213,6 +213,13 @@ impl Lines {
         self.queue(host);
     }
 
+    /// Takes back the errands to a host that cannot be reached.
+    pub fn drop_errands(&mut self, host: u32) -> Vec<u32> {
+        let errands = std::mem::take(&mut self.hosts[host as usize].errands);
+        self.errands -= errands.len();
+        errands.into()
+    }
+
     /// A page known from before, which waits for nothing now.
     pub fn count_page(&mut self, host: u32) {
         self.hosts[host as usize].pages += 1;

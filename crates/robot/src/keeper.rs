@@ -335,6 +335,9 @@ impl Keeper {
                     self.count_failure(crate::cause::word(cause));
                 }
                 let found = self.same_address_for_same_name(host, at, found.ok());
+                if found.is_none() {
+                    self.robots_out_of_reach(host, at);
+                }
                 self.lines.resolved(host, at, found);
             }
             Event::Ended {

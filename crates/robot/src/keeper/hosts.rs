@@ -7,7 +7,7 @@ use freshness::ServerId;
 use freshness::policy::Change;
 use frontier::key::parse_link;
 use frontier::politeness::{Answer, Courtesy};
-use frontier::robots::Standing;
+use frontier::robots::{Fetched, Standing};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -136,6 +136,16 @@ impl Keeper {
         self.hosts[of as usize].standing = Some(standing);
         self.save_host(of);
         self.tell_delay(of);
+    }
+
+    /// robots.txt files that were redirected to a host without an address cannot be had.
+    pub(super) fn robots_out_of_reach(&mut self, host: u32, at: f64) {
+        for errand in self.lines.drop_errands(host) {
+            let of = self.errands[errand as usize].0;
+            let previous = self.hosts[of as usize].standing.as_deref();
+            let standing = Standing::after(previous, Fetched::Failure, None, at);
+            self.robots_known(of, Arc::new(standing));
+        }
     }
 
     pub(super) fn host_answered(&mut self, host: u32, answer: Answer) {
