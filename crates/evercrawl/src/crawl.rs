@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+pub use screen::bytes;
 pub use settings::read_config;
 
 /// Crawl a set of sites politely, lose nothing, keep them fresh.
@@ -69,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Until::Stopped
     };
     let stop = stop_on_interrupt();
-    let crawl = robot::start(config, until).map_err(explain)?;
+    let crawl = robot::start(&config, until).map_err(explain)?;
     tell_mended(&crawl.mended);
     let mut screen = screen::Screen::new(arguments.json);
     while !crawl.is_over() {

@@ -3,20 +3,32 @@
 //! Exit code 0 is success, 1 a failure (a full disk, a file that cannot be written), 2 bad input
 //! (arguments or files that ask for what cannot be), 130 an interruption that left a partial result.
 
+mod archive;
 mod bad_input;
+mod changes;
 mod config;
 mod crawl;
+mod data;
 mod demo;
+mod export;
 mod fingerprint;
+mod get;
+mod hosts;
 mod interrupt;
+mod moment;
+mod netmap;
 mod new_file;
+mod page_view;
+mod pages;
 mod partition;
 mod plan;
 mod reproduce;
 mod simulate;
+mod status;
 mod table;
 mod terminal;
 mod units;
+mod why;
 
 use bad_input::BadInput;
 use clap::{Parser, Subcommand};
@@ -38,25 +50,43 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Archive(archive::Arguments),
+    Changes(changes::Arguments),
     Config(config::Arguments),
     Crawl(crawl::Arguments),
     Demo(demo::Arguments),
+    Export(export::Arguments),
+    Get(get::Arguments),
+    Hosts(hosts::Arguments),
+    Pages(pages::Arguments),
     Partition(partition::Arguments),
     Plan(plan::Arguments),
+    Netmap(netmap::Arguments),
     Reproduce(reproduce::Arguments),
     Simulate(simulate::Arguments),
+    Status(status::Arguments),
+    Why(why::Arguments),
 }
 
 fn main() -> ExitCode {
     // clap itself ends with 2 on arguments it cannot read
     let outcome = match Arguments::parse().command {
+        Command::Archive(arguments) => archive::run(&arguments),
+        Command::Changes(arguments) => changes::run(&arguments),
         Command::Config(arguments) => config::run(&arguments),
         Command::Crawl(arguments) => crawl::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
+        Command::Get(arguments) => get::run(&arguments),
+        Command::Hosts(arguments) => hosts::run(&arguments),
+        Command::Pages(arguments) => pages::run(&arguments),
         Command::Partition(arguments) => partition::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
+        Command::Netmap(arguments) => netmap::run(&arguments),
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Status(arguments) => status::run(&arguments),
+        Command::Why(arguments) => why::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

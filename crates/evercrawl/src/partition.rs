@@ -189,7 +189,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let clock = Instant::now();
     let vertices = Vertices::new(&hosts, arguments.level);
-    let links = link_graph(&hosts, &vertices, robots.robots.len())
+    let links = link_graph(&hosts, &vertices, robots.all.len())
         .map_err(|error| BadInput::file(&arguments.links, error))?;
     let part = divide(&problem, arguments.method, &vertices, &links)?;
     let seconds = clock.elapsed().as_secs_f64();
@@ -214,7 +214,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(path) = &arguments.report {
         let flows = part
             .as_deref()
-            .map(|part| judge::flows(&hosts, part, robots.robots.len()));
+            .map(|part| judge::flows(&hosts, part, robots.all.len()));
         let map = places.as_deref().zip(part.as_deref());
         let page = report::html(&summary, &robots, flows.as_deref(), map);
         let mut file = NewFile::create(path)?;
@@ -244,7 +244,7 @@ fn write(
             let mut rows = csv::Writer::from_writer(NewFile::create(path)?);
             rows.write_record(["host", "robot"])?;
             for (host, &robot) in hosts.names.iter().zip(part) {
-                rows.write_record([host, &robots.robots[robot as usize].name])?;
+                rows.write_record([host, &robots.all[robot as usize].name])?;
             }
             let file = rows.into_inner().map_err(csv::IntoInnerError::into_error)?;
             Ok(file)

@@ -9,6 +9,7 @@ mod national;
 mod outcome;
 mod partition_algebraic;
 mod partition_download;
+mod rtt;
 mod verdict;
 mod webbase;
 mod wikipedia;
@@ -54,6 +55,11 @@ pub struct Arguments {
     #[arg(long, value_name = "TRACE")]
     trace: Vec<TraceFile>,
 
+    /// Recorded data for rtt-approximation: a folder that has latency/; by default
+    /// that of the environment variable `EVERCRAWL_DATA`
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+
     /// Where to write
     #[arg(long, value_name = "DIR", default_value = "experiments")]
     out: PathBuf,
@@ -77,6 +83,8 @@ enum What {
     FreshnessWikipedia,
     /// Three closed forms against simulation
     Classical,
+    /// RTTs that nobody measured, by shortest path and by coordinates
+    RttApproximation,
     /// Policies that learn against those that know
     Learning,
     /// The default policy against all others
@@ -108,6 +116,14 @@ impl What {
     fn experiments() -> impl Iterator<Item = Self> {
         let all = Self::value_variants().iter().copied();
         all.filter(|what| !matches!(what, Self::List | Self::All))
+    }
+}
+
+impl Arguments {
+    /// Where recorded data are, if the user has any.
+    fn recorded(&self) -> Option<PathBuf> {
+        let named = || std::env::var_os("EVERCRAWL_DATA").map(PathBuf::from);
+        self.data.clone().or_else(named)
     }
 }
 
@@ -160,18 +176,20 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.full && !chosen.contains(&What::FreshnessWebbase) {
         return Err(BadInput("--full belongs to freshness-webbase".to_owned()).into());
     }
-    let lab = Lab::new(
+    let mut lab = Lab::new(
         arguments.quick,
         arguments.full,
         arguments.seed,
         &arguments.trace,
     );
+    lab.data = arguments.recorded();
     let mut outcomes = Vec::new();
     for what in chosen {
         let outcome = match what {
             What::FreshnessWebbase => webbase::run(&lab)?,
             What::FreshnessWikipedia => wikipedia::run(&lab)?,
             What::Classical => classical::run(&lab)?,
+            What::RttApproximation => rtt::run(&lab)?,
             What::Learning => learning::run(&lab)?,
             What::Default => default::run(&lab)?,
             What::PartitionAlgebraic => partition_algebraic::run(&lab)?,
@@ -204,11 +222,12 @@ fn list() -> String {
 /// Where an experiment is kept; with recorded histories apart from without.
 fn folder(arguments: &Arguments, what: What) -> PathBuf {
     let folder = arguments.out.join(what.name());
-    match (what.takes_traces(), arguments.trace.is_empty()) {
-        (false, _) => folder,
-        (true, true) => folder.join("generated"),
-        (true, false) => folder.join("recorded"),
-    }
+    let recorded = match what {
+        What::RttApproximation => arguments.recorded().is_some(),
+        what if what.takes_traces() => !arguments.trace.is_empty(),
+        _ => return folder,
+    };
+    folder.join(if recorded { "recorded" } else { "generated" })
 }
 
 /// What to type to get the same again; names of files without their folders.
@@ -231,6 +250,9 @@ fn command(arguments: &Arguments, what: What) -> String {
         if let Some(items) = &trace.items {
             let _ = write!(text, ",{}", file(items));
         }
+    }
+    if what == What::RttApproximation && arguments.recorded().is_some() {
+        text.push_str(" --data DIR");
     }
     let _ = write!(text, " --seed {}", arguments.seed);
     text

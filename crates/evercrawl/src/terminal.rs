@@ -41,16 +41,18 @@ pub fn progress(what: &'static str, length: u64, bytes: bool) -> ProgressBar {
 /// What comes from the Web, fit for a terminal: control characters and those that reverse the
 /// writing are shown, not obeyed.
 pub fn plain(text: &str) -> String {
-    let obeyed = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    };
-    if text.contains(obeyed) {
-        let shown = |c: char| if obeyed(c) { '\u{fffd}' } else { c };
+    if text.contains(is_obeyed) {
+        let shown = |c: char| if is_obeyed(c) { '\u{fffd}' } else { c };
         text.chars().map(shown).collect()
     } else {
         text.to_owned()
     }
+}
+
+/// Whether a terminal obeys the character rather than shows it.
+pub fn is_obeyed(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Thousands apart, as people read them: 14,500,000.

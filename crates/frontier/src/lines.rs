@@ -244,6 +244,12 @@ impl Lines {
         line.courtesy.interval(self.rules.interval, line.pages)
     }
 
+    /// When a host has its next turn; infinite while all that wait, wait for an answer.
+    pub fn next_turn(&self) -> f64 {
+        let next = self.turns.peek();
+        next.map_or(f64::INFINITY, |Reverse((at, ..))| *at as f64 / 1e6)
+    }
+
     /// What to do at `now`.
     pub fn next(&mut self, now: f64) -> Turn {
         let affordable = self.requests_at.max(self.bytes_at);
@@ -254,8 +260,10 @@ impl Lines {
                 Turn::Wait(affordable)
             };
         }
+        // an instant after `now`, however little, is a later tick: nobody is queued for now again
+        let tick = (now * 1e6).floor() as i64;
         while let Some(&Reverse((at, _, host))) = self.turns.peek() {
-            if at > ticks(now) {
+            if at > tick {
                 return Turn::Wait(at as f64 / 1e6);
             }
             self.turns.pop();
@@ -342,12 +350,14 @@ impl Lines {
         self.queue(host);
     }
 
-    /// robots.txt is known until then, and asks for this delay.
-    pub fn set_robots(&mut self, host: u32, until: f64, crawl_delay: f64) {
+    /// robots.txt, read just now, is known until then, and asks for this delay, which holds for
+    /// the request after it too.
+    pub fn set_robots(&mut self, host: u32, now: f64, until: f64, crawl_delay: f64) {
         let line = &mut self.hosts[host as usize];
         line.asking_robots = false;
         line.robots_until = until;
         line.courtesy.crawl_delay = crawl_delay;
+        line.courtesy.not_before = line.courtesy.not_before.max(now + crawl_delay);
         self.queue(host);
     }
 

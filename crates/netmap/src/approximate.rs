@@ -5,7 +5,7 @@ mod graph;
 mod judge;
 mod world;
 
-pub use coordinates::{Embedding, Settings};
+pub use coordinates::{Embedding, Settings, Springs};
 pub use graph::{Graph, Link, links_of};
 pub use judge::{Experiment, Judgement, judge};
 pub use world::{World, generate};

@@ -1,8 +1,14 @@
 #![doc = include_str!("../README.md")]
 
 pub mod approximate;
+pub mod atlas;
+pub mod dns;
 pub mod pace;
+pub mod picture;
 pub mod place;
 pub mod probe;
 pub mod sampling;
+pub mod scope;
+pub mod store;
+pub mod survey;
 pub mod wire;

@@ -6,7 +6,7 @@ pub use route::{Hop, Route, Tracing, trace};
 
 use crate::pace::Pace;
 use crate::sampling::{self, median};
-use crate::wire::{self, Answer, Error, Method, Packet, Sent};
+use crate::wire::{Answer, Error, Method, Packet};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
@@ -58,14 +58,16 @@ impl Measured {
     }
 }
 
-/// Measures the RTT of a target. None when told to stop before the end.
+/// Measures the RTT of a target. When told to stop: with fewer samples, or none at all when nothing
+/// was sent yet.
 pub fn probe(target: IpAddr, how: &Probing, pace: &Pace) -> Result<Option<Measured>, Error> {
     match how.method {
         Some(method) => series(target, method, how, how.count, pace),
         None => match series(target, Method::Icmp, how, PATIENCE, pace) {
             Err(Error::NotAllowed) => series(target, Method::Tcp, how, usize::MAX, pace),
-            Ok(Some(found)) if found.median_ms().is_none() => {
-                series(target, Method::Tcp, how, usize::MAX, pace)
+            Ok(Some(found)) if found.median_ms().is_none() && !pace.is_over() => {
+                let fallback = series(target, Method::Tcp, how, usize::MAX, pace)?;
+                Ok(fallback.or(Some(found)))
             }
             outcome => outcome,
         },
@@ -92,20 +94,19 @@ fn series(
             break;
         }
         if !pace.turn() {
-            return Ok(None);
+            break;
         }
         let reply = ask(&packet, how.timeout)?;
         let reached = reply.filter(|(answer, _)| *answer == Answer::Reached);
         samples.push(reached.map(|(_, ms)| ms));
     }
-    Ok(Some(Measured { method, samples }))
+    let begun = !samples.is_empty();
+    Ok(begun.then_some(Measured { method, samples }))
 }
 
 /// Sends a packet and waits for its answer, in milliseconds.
 fn ask(packet: &Packet, timeout: Duration) -> Result<Option<(Answer, f64)>, Error> {
-    let sent: [Sent; 1] = [packet.send()?];
-    let replies = wire::wait(&sent, Instant::now() + timeout);
-    let reply = replies.first().copied().flatten();
+    let reply = packet.send()?.wait(Instant::now() + timeout);
     Ok(reply.map(|reply| (reply.answer, 1e3 * reply.after.as_secs_f64())))
 }
 

@@ -4,9 +4,9 @@ mod echo;
 mod socket;
 
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollTimeout, poll};
 use serde::Serialize;
-use socket::Socket;
+use socket::{Heard, Socket};
 use std::fmt;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
@@ -128,35 +128,26 @@ impl Packet {
     }
 }
 
-/// Waits until each packet has its answer or the time is over.
-pub fn wait(sent: &[Sent], until: Instant) -> Vec<Option<Reply>> {
-    let mut replies = vec![None; sent.len()];
-    loop {
-        let open: Vec<usize> = (0..sent.len()).filter(|&k| replies[k].is_none()).collect();
-        let left = until.saturating_duration_since(Instant::now());
-        if open.is_empty() || left.is_zero() {
-            return replies;
-        }
-        let mut descriptors: Vec<PollFd> = open
-            .iter()
-            .map(|&k| PollFd::new(sent[k].socket.as_fd(), sent[k].socket.events()))
-            .collect();
-        // rounded up, or the last millisecond would be spent spinning
-        let timeout =
-            PollTimeout::try_from(left.as_millis() as u64 + 1).unwrap_or(PollTimeout::MAX);
-        if !matches!(poll(&mut descriptors, timeout), Ok(1..)) {
-            continue;
-        }
-        let now = Instant::now();
-        for (descriptor, &k) in descriptors.iter().zip(&open) {
-            let happened = descriptor.revents().unwrap_or(PollFlags::empty());
-            if happened.is_empty() {
-                continue;
+impl Sent {
+    /// Waits for the answer until the time is over.
+    pub fn wait(&self, until: Instant) -> Option<Reply> {
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
             }
-            replies[k] = sent[k].socket.read().map(|answer| Reply {
-                answer,
-                after: now - sent[k].at,
-            });
+            let mut descriptor = [PollFd::new(self.socket.as_fd(), self.socket.events())];
+            // rounded up, or the last millisecond would be spent spinning
+            let timeout = PollTimeout::try_from(left.as_millis() as u64 + 1);
+            let Ok(1..) = poll(&mut descriptor, timeout.unwrap_or(PollTimeout::MAX)) else {
+                continue;
+            };
+            let after = self.at.elapsed();
+            match self.socket.read() {
+                Heard::Answer(answer) => return Some(Reply { answer, after }),
+                Heard::Nothing => {}
+                Heard::Dead => return None,
+            }
         }
     }
 }

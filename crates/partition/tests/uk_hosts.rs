@@ -151,3 +151,28 @@ fn robots_come_and_go_with_few_moves() {
     );
     assert!(moved * 100 <= own * 105, "moved {moved}, its own {own}");
 }
+
+#[test]
+fn a_limit_on_traffic_spares_the_robot_with_the_hubs() {
+    let Some(graph) = uk_hosts() else { return };
+    let heaviest = |traffic: Option<f64>| {
+        let capacities = vec![1.0; 30];
+        let balance = Balance {
+            traffic,
+            ..Balance::pages(0.03)
+        };
+        let answer = multilevel::partition(&Task::new(&graph, &capacities, balance)).unwrap();
+        let exchange = graph.exchange(&answer.part, 30);
+        let mean = exchange.iter().sum::<u64>() as f64 / 30.0;
+        let most = exchange.into_iter().max().unwrap() as f64 / mean;
+        (most, answer.cut as f64 / 551_531.0)
+    };
+    let (pages_alone, limited) = (heaviest(None), heaviest(Some(0.5)));
+    eprintln!(
+        "heaviest exchange over the mean, and cut: {pages_alone:.3?} with pages alone, \
+         {limited:.3?} with traffic within 50 % of the fair share"
+    );
+    assert!(pages_alone.0 > 3.0);
+    assert!(limited.0 < 2.5);
+    assert!(limited.1 < pages_alone.1 * 1.15);
+}

@@ -120,6 +120,7 @@ impl Archivist {
                 && full
             {
                 row.place = Some(place);
+                row.copied = Some(millis(done.at));
             }
             if let Some(request) = request {
                 archive.append(&request)?;

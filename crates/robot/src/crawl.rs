@@ -95,19 +95,10 @@ pub fn archive_directory(data: &Path) -> PathBuf {
 }
 
 /// Starts a crawl, or goes on with the one in the data directory.
-pub fn start(config: Config, until: Until) -> Result<Crawl, StartError> {
+pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
     config.check()?;
     let revisits = config.revisit.budget()?;
-    let nowhere = Url::parse("http://invalid/").expect("a URL");
-    let seeds = config
-        .seeds
-        .iter()
-        .map(|seed| {
-            let absolute = Url::parse(seed).map_err(frontier::key::Refused::from);
-            let url = absolute.and_then(|_| parse_link(&nowhere, seed));
-            url.map_err(|why| StartError::Seed(seed.clone(), why))
-        })
-        .collect::<Result<Vec<Url>, _>>()?;
+    let seeds = read_seeds(config)?;
     let rules = Arc::new(Rules {
         scope: Scope::new(&config.scope, &seeds)?,
         canonical: config.keys.canonical(),
@@ -115,7 +106,7 @@ pub fn start(config: Config, until: Until) -> Result<Crawl, StartError> {
         follow_nofollow: config.directives.follow_nofollow,
         max_decoded: config.fetch.max_decoded_bytes,
     });
-    let fetcher = Fetcher::new(fetch_options(&config)?)?;
+    let fetcher = Fetcher::new(fetch_options(config)?)?;
     let shown = Arc::new(Mutex::new(Status::default()));
     let mut keeper = Keeper::new(
         config.clone(),
@@ -130,10 +121,7 @@ pub fn start(config: Config, until: Until) -> Result<Crawl, StartError> {
     } else {
         Durability::Buffered
     };
-    let (state, archives) = (
-        state_directory(&config.data.0),
-        archive_directory(&config.data.0),
-    );
+    let state = state_directory(&config.data.0);
     let options = StoreOptions {
         durability,
         ..StoreOptions::default()
@@ -142,23 +130,7 @@ pub fn start(config: Config, until: Until) -> Result<Crawl, StartError> {
     if seeds.is_empty() && store.page_count() == 0 {
         return Err(StartError::NoSeeds(config.data.0.clone()));
     }
-    let archive = config
-        .archive
-        .enabled
-        .then(|| {
-            let mut options = ArchiveOptions {
-                rotate_bytes: config.archive.rotate_bytes,
-                durability,
-                ..ArchiveOptions::default()
-            };
-            let agent = config.identity.user_agent();
-            options.info.push(("http-header-user-agent".into(), agent));
-            options
-                .info
-                .push(("operator".into(), config.identity.contact.clone()));
-            Archive::open(&archives, options)
-        })
-        .transpose()?;
+    let archive = open_archive(config, durability)?;
     let mended = Mended {
         store: store.damage().to_vec(),
         archive: archive
@@ -166,7 +138,7 @@ pub fn start(config: Config, until: Until) -> Result<Crawl, StartError> {
             .map(|a| a.recovered().to_vec())
             .unwrap_or_default(),
     };
-    let traps = count_known(&config, &store)?;
+    let traps = count_known(config, &store);
     keeper.restore(&store)?;
     let reader = Reader::open(&state)?;
 
@@ -181,19 +153,10 @@ pub fn start(config: Config, until: Until) -> Result<Crawl, StartError> {
         keeper: events.clone(),
         recent: HashMap::new(),
     };
-    let at = millis(now());
-    let links = seeds.into_iter().map(|url| Found {
-        key: rules.canonical.key(&url),
-        url,
-        depth: 0,
-        from: None,
-        changed: None,
-        at,
-    });
-    let first = Write::Links(links.collect());
+    let first = Write::Links(as_found(seeds, &rules));
     to_archivist.try_send(first).expect("the channel is empty");
     let workers = Arc::new(Workers::new(
-        &config,
+        config,
         fetcher,
         reader,
         rules,
@@ -208,7 +171,7 @@ pub fn start(config: Config, until: Until) -> Result<Crawl, StartError> {
         .enable_all()
         .build()
         .map_err(system("starting threads"))?;
-    let served = Served::open(&config, &runtime, &events, &shown)?;
+    let served = Served::open(config, &runtime, &events, &shown)?;
     let hands = Hands {
         events: heard,
         jobs,
@@ -359,8 +322,47 @@ impl Crawl {
     }
 }
 
+fn read_seeds(config: &Config) -> Result<Vec<Url>, StartError> {
+    let nowhere = Url::parse("http://invalid/").expect("a URL");
+    let read = |seed: &String| {
+        let absolute = Url::parse(seed).map_err(frontier::key::Refused::from);
+        let url = absolute.and_then(|_| parse_link(&nowhere, seed));
+        url.map_err(|why| StartError::Seed(seed.clone(), why))
+    };
+    config.seeds.iter().map(read).collect()
+}
+
+fn as_found(seeds: Vec<Url>, rules: &Rules) -> Vec<Found> {
+    let at = millis(now());
+    let found = |url: Url| Found {
+        key: rules.canonical.key(&url),
+        url,
+        depth: 0,
+        from: None,
+        changed: None,
+        at,
+    };
+    seeds.into_iter().map(found).collect()
+}
+
+fn open_archive(config: &Config, durability: Durability) -> storage::Result<Option<Archive>> {
+    if !config.archive.enabled {
+        return Ok(None);
+    }
+    let mut options = ArchiveOptions {
+        rotate_bytes: config.archive.rotate_bytes,
+        durability,
+        ..ArchiveOptions::default()
+    };
+    let agent = config.identity.user_agent();
+    options.info.push(("http-header-user-agent".into(), agent));
+    let contact = config.identity.contact.clone();
+    options.info.push(("operator".into(), contact));
+    Archive::open(&archive_directory(&config.data.0), options).map(Some)
+}
+
 /// Counts the URLs known from before, so that traps stay shut.
-fn count_known(config: &Config, store: &Store) -> Result<Traps, storage::Error> {
+fn count_known(config: &Config, store: &Store) -> Traps {
     let mut traps = Traps::new(config.traps.clone());
     for page in 0..store.page_count() {
         if let Ok(address) = store.address(storage::PageId(page))
@@ -369,7 +371,7 @@ fn count_known(config: &Config, store: &Store) -> Result<Traps, storage::Error> 
             traps.restore(&url[..url::Position::BeforePath], &url);
         }
     }
-    Ok(traps)
+    traps
 }
 
 fn fetch_options(config: &Config) -> Result<Options, StartError> {

@@ -14,11 +14,13 @@ use crate::message::{Done, Event, Job, Stored, Visit, VisitResult, Write};
 use crate::reading;
 use crate::view::Status;
 use crate::visit::now;
+pub(crate) use answers::robots_word;
 use fleeting::Later;
 use freshness::policy::{self, Change, Knowledge, Next, Outcome, Policy, Setup};
 use freshness::{PageId as PolicyPage, ServerId};
 use frontier::lines::{Lines, Rules, Turn};
 use hosts::Host;
+pub use hosts::KeptHost;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -30,11 +32,11 @@ use tokio::sync::mpsc;
 /// A page that is in no policy.
 const NONE: u32 = u32::MAX;
 /// After so many failures in a row a page that was never fetched is looked at as one that is gone.
-const FAILURES_TO_GIVE_UP: u16 = 8;
+pub(crate) const FAILURES_TO_GIVE_UP: u16 = 8;
 /// Seconds before a failed page is tried again; doubled each time.
 const FIRST_RETRY: f64 = 30.0;
 const LONGEST_RETRY: f64 = 86_400.0;
-/// A crawl that fetches everything once waits this many seconds for a page that failed.
+/// A crawl that fetches everything once waits this many seconds for a page or host that failed.
 const WORTH_WAITING: f64 = 45.0;
 /// Seconds between two looks at budgets and figures.
 const TICK: f64 = 0.25;
@@ -221,7 +223,7 @@ impl Keeper {
         self.until == Until::FetchedOnce
             && self.under_way == 0
             && self.unstored == 0
-            && self.lines.new_waiting() == 0
+            && (self.lines.new_waiting() == 0 || self.lines.next_turn() > now() + WORTH_WAITING)
             && self.later.next() > now() + WORTH_WAITING
     }
 
@@ -329,10 +331,10 @@ impl Keeper {
         match event {
             Event::Resolved { host, found } => {
                 self.under_way -= 1;
-                if found.is_none() {
-                    self.count_failure("dns");
+                if let Err(cause) = found {
+                    self.count_failure(crate::cause::word(cause));
                 }
-                let found = self.same_address_for_same_name(host, at, found);
+                let found = self.same_address_for_same_name(host, at, found.ok());
                 self.lines.resolved(host, at, found);
             }
             Event::Ended {
@@ -543,7 +545,7 @@ impl Keeper {
 }
 
 /// Seconds to wait after so many failures in a row.
-fn retry_wait(failures: u16) -> f64 {
+pub(crate) fn retry_wait(failures: u16) -> f64 {
     let doublings = i32::from(failures.saturating_sub(1).min(20));
     (FIRST_RETRY * 2f64.powi(doublings)).min(LONGEST_RETRY)
 }

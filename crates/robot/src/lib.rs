@@ -9,6 +9,7 @@ mod crawl;
 mod keeper;
 mod message;
 pub mod metrics;
+pub mod offline;
 mod reading;
 pub mod view;
 mod visit;

@@ -49,7 +49,8 @@ pub(crate) struct Visit {
 pub(crate) enum Event {
     Resolved {
         host: u32,
-        found: Option<(IpAddr, f64)>,
+        /// The address and for how many seconds it holds, or the cause that there is none.
+        found: Result<(IpAddr, f64), u8>,
     },
     /// A request ended, or was never made (`None`).
     Ended {

@@ -10,113 +10,77 @@ use tokio::net::{TcpListener, TcpStream};
 /// The figures in Prometheus' text form.
 pub fn text(status: &Status) -> String {
     let mut out = String::new();
+    let s = status;
+    let gauges = [
+        ("hosts", "Hosts known.", s.hosts),
+        ("pages_known", "Pages admitted.", s.pages_known),
+        ("pages_fetched", "Pages with a copy.", s.pages_fetched),
+        ("pages_gone", "Pages that are gone.", s.pages_gone),
+        (
+            "pages_excluded",
+            "Pages not to be fetched.",
+            s.pages_excluded,
+        ),
+        (
+            "new_waiting",
+            "Pages waiting for their first visit.",
+            s.new_waiting,
+        ),
+        (
+            "due_waiting",
+            "Due pages waiting for their turn.",
+            s.due_waiting,
+        ),
+        ("under_way", "Requests under way.", s.under_way),
+        (
+            "never_revisited",
+            "Copies never compared with a second visit.",
+            s.never_revisited,
+        ),
+    ];
+    let counters = [
+        ("requests_total", "Requests made.", s.requests),
+        ("bytes_total", "Bytes of bodies received.", s.bytes),
+        ("first_visits_total", "First visits.", s.first_visits),
+        ("revisits_total", "Revisits.", s.revisits),
+        (
+            "changes_total",
+            "Changes of the main text found.",
+            s.changes,
+        ),
+        (
+            "minor_changes_total",
+            "Changes of the surroundings found.",
+            s.minor_changes,
+        ),
+        (
+            "trapped_links_total",
+            "Links that led into traps.",
+            s.trapped,
+        ),
+    ];
     let mut put = |name: &str, kind: &str, help: &str, value: f64| {
+        let _ = writeln!(out, "# HELP evercrawl_{name} {help}");
         let _ = writeln!(
             out,
-            "# HELP evercrawl_{name} {help}\n# TYPE evercrawl_{name} {kind}"
+            "# TYPE evercrawl_{name} {kind}\nevercrawl_{name} {value}"
         );
-        let _ = writeln!(out, "evercrawl_{name} {value}");
     };
-    let s = status;
-    put("hosts", "gauge", "Hosts known.", s.hosts as f64);
-    put(
-        "pages_known",
-        "gauge",
-        "Pages admitted.",
-        s.pages_known as f64,
-    );
-    put(
-        "pages_fetched",
-        "gauge",
-        "Pages with a copy.",
-        s.pages_fetched as f64,
-    );
-    put(
-        "pages_gone",
-        "gauge",
-        "Pages that are gone.",
-        s.pages_gone as f64,
-    );
-    put(
-        "pages_excluded",
-        "gauge",
-        "Pages not to be fetched.",
-        s.pages_excluded as f64,
-    );
-    put(
-        "new_waiting",
-        "gauge",
-        "Pages waiting for their first visit.",
-        s.new_waiting as f64,
-    );
-    put(
-        "due_waiting",
-        "gauge",
-        "Due pages waiting for their turn.",
-        s.due_waiting as f64,
-    );
-    put(
-        "under_way",
-        "gauge",
-        "Requests under way.",
-        s.under_way as f64,
-    );
-    put(
-        "requests_total",
-        "counter",
-        "Requests made.",
-        s.requests as f64,
-    );
-    put(
-        "bytes_total",
-        "counter",
-        "Bytes of bodies received.",
-        s.bytes as f64,
-    );
-    put(
-        "first_visits_total",
-        "counter",
-        "First visits.",
-        s.first_visits as f64,
-    );
-    put("revisits_total", "counter", "Revisits.", s.revisits as f64);
-    put(
-        "changes_total",
-        "counter",
-        "Changes of the main text found.",
-        s.changes as f64,
-    );
-    put(
-        "minor_changes_total",
-        "counter",
-        "Changes of the surroundings found.",
-        s.minor_changes as f64,
-    );
-    put(
-        "trapped_links_total",
-        "counter",
-        "Links that led into traps.",
-        s.trapped as f64,
-    );
+    for (name, help, value) in gauges {
+        put(name, "gauge", help, value as f64);
+    }
+    for (name, help, value) in counters {
+        put(name, "counter", help, value as f64);
+    }
     put(
         "revisit_budget",
         "gauge",
         "Revisits per second allowed.",
         s.revisit_budget,
     );
-    put(
-        "never_revisited",
-        "gauge",
-        "Copies never compared with a second visit.",
-        s.never_revisited as f64,
-    );
     if let Some(freshness) = s.estimated_freshness {
-        put(
-            "estimated_freshness",
-            "gauge",
-            "Share of copies that are current, by the model.",
-            freshness,
-        );
+        let help = "Share of copies that are current, by the model.";
+        put("estimated_freshness", "gauge", help, freshness);
     }
     if !s.failures.is_empty() {
         let _ = writeln!(

@@ -81,7 +81,7 @@ impl Rules {
                 let index = sitemap.kind == parse::SitemapKind::Index;
                 for entry in sitemap.entries {
                     // a page named by a sitemap is as near as the sitemap itself
-                    let depth = from.depth + u16::from(index);
+                    let depth = from.depth.saturating_add(u16::from(index));
                     let found = self.found(from, from.url, &entry.location, depth);
                     reading.links.extend(found.map(|found| Found {
                         changed: entry.last_modified,
@@ -93,8 +93,8 @@ impl Rules {
                 reading.print = print_of(body);
                 for entry in parse::read_feed(body, content_type).entries {
                     let link = entry.link.as_deref();
-                    let found =
-                        link.and_then(|link| self.found(from, from.url, link, from.depth + 1));
+                    let depth = from.depth.saturating_add(1);
+                    let found = link.and_then(|link| self.found(from, from.url, link, depth));
                     reading.links.extend(found.map(|found| Found {
                         changed: entry.updated,
                         ..found
@@ -129,7 +129,8 @@ impl Rules {
                 continue;
             }
             // the canonical address is the page itself
-            let depth = from.depth + u16::from(link.kind != parse::LinkKind::Canonical);
+            let step = u16::from(link.kind != parse::LinkKind::Canonical);
+            let depth = from.depth.saturating_add(step);
             let found = if link.href.is_ascii() {
                 self.found(from, &content.base, &link.href, depth)
             } else {

@@ -74,11 +74,12 @@ impl Workers {
     pub async fn work(self: Arc<Self>, job: Job) {
         match job {
             Job::Resolve { host, name } => {
-                let found = self.fetcher.resolve(&name).await.ok();
-                let found = found.and_then(|found| {
+                let found = self.fetcher.resolve(&name).await;
+                let found = found.map_err(|error| error.code()).and_then(|found| {
                     let mut addresses = found.addresses.into_iter();
-                    let address = addresses.find(|&a| self.rules.scope.judge_address(a).is_in())?;
-                    Some((address, found.expires_in.as_secs_f64().max(1.0)))
+                    let address = addresses.find(|&a| self.rules.scope.judge_address(a).is_in());
+                    let address = address.ok_or(cause::ADDRESS)?;
+                    Ok((address, found.expires_in.as_secs_f64().max(1.0)))
                 });
                 self.tell(Event::Resolved { host, found });
             }
@@ -211,17 +212,16 @@ impl Workers {
             let nowhere = Url::parse("http://invalid/").expect("a URL");
             return (nowhere, Some(VisitResult::Excluded(cause::OUT_OF_SCOPE)));
         };
-        let refused = if !self.rules.scope.judge(&url, address.depth).is_in() {
-            Some(VisitResult::Excluded(cause::OUT_OF_SCOPE))
-        } else {
-            match &visit.standing {
-                Some(standing) if !standing.allows(&self.rules.agent, &url) => {
-                    let now = standing.verdict == Verdict::DisallowForNow;
-                    let excluded = VisitResult::Excluded(cause::ROBOTS);
-                    Some(if now { VisitResult::NotNow } else { excluded })
-                }
-                _ => None,
+        let refused = match &visit.standing {
+            _ if !self.rules.scope.judge(&url, address.depth).is_in() => {
+                Some(VisitResult::Excluded(cause::OUT_OF_SCOPE))
             }
+            Some(standing) if !standing.allows(&self.rules.agent, &url) => {
+                let now = standing.verdict == Verdict::DisallowForNow;
+                let excluded = VisitResult::Excluded(cause::ROBOTS);
+                Some(if now { VisitResult::NotNow } else { excluded })
+            }
+            _ => None,
         };
         (url, refused)
     }
@@ -372,7 +372,8 @@ impl Workers {
         let Some(location) = exchange.location() else {
             return failed(visit, at, row, cause::REFUSED, exchange.status);
         };
-        let target: Option<Found> = self.rules.found(from, from.url, &location, from.depth + 1);
+        let depth = from.depth.saturating_add(1);
+        let target: Option<Found> = self.rules.found(from, from.url, &location, depth);
         let digest = storage::digest(location.as_bytes());
         let known = row.state == PageState::Redirect && row.visits > 0;
         let outcome = match known {
@@ -534,7 +535,7 @@ fn unchanged_by_its_word(row: &PageRow, new: &Validators) -> Option<bool> {
 fn original_of<'a>(from: Standpoint<'a>, row: &PageRow) -> Original<'a> {
     Original {
         url: from.url.as_str(),
-        time: row.last_change.unwrap_or_default(),
+        time: row.copied.unwrap_or_default(),
         digest: row.digest,
     }
 }

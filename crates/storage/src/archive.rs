@@ -1,6 +1,6 @@
 //! The archive: WARC 1.1 files, one gzip member for each record, and their CDXJ index.
 
-mod date;
+pub mod date;
 mod index;
 mod lookup;
 mod read;
@@ -16,7 +16,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-pub use index::IndexEntry;
+pub use index::{IndexEntry, digest_text};
 pub use lookup::{Version, lookup, version};
 pub use read::{Flaw, RECORD_LIMIT, Record, Records, read, records};
 pub use record::{Exchange, HttpVersion, Original, Packed, Packer, Revisit, Truncated};

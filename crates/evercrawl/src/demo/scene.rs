@@ -56,15 +56,13 @@ impl Scene {
         let web = Arc::new(Web::new(&spec)?);
         let running = Server::start(web.clone(), Clock::starting_now(SPEED))
             .context("the demo's web cannot listen on loopback addresses (127.0.0.0/8)")?;
-        let (data, scratch) = match &arguments.data {
-            Some(data) => (data.clone(), None),
-            None => {
-                let name = format!("evercrawl-demo-{}", std::process::id());
-                let scratch = std::env::temp_dir().join(name);
-                (scratch.clone(), Some(scratch))
-            }
+        let scratch = || {
+            let name = format!("evercrawl-demo-{}", std::process::id());
+            std::env::temp_dir().join(name)
         };
-        let crawl = robot::start(config(&web, &running, data), Until::Stopped)?;
+        let data = arguments.data.clone().unwrap_or_else(scratch);
+        let scratch = arguments.data.is_none().then(|| data.clone());
+        let crawl = robot::start(&config(&web, &running, data), Until::Stopped)?;
         Ok(Self {
             web,
             running,
@@ -171,8 +169,10 @@ impl Scene {
 }
 
 fn config(web: &Web, running: &Running, data: PathBuf) -> Config {
-    let mut config = Config::default();
-    config.seeds = vec![web.seed_url(running.port)];
+    let mut config = Config {
+        seeds: vec![web.seed_url(running.port)],
+        ..Config::default()
+    };
     config.data.0 = data;
     config.identity.contact = "https://evercrawl.example/demo".into();
     config.scope.suffixes = vec!["demo.test".into()];

@@ -114,7 +114,7 @@ pub fn divide(
         }),
         Method::ConsistentHash => {
             // by name, so that a robot that leaves does not rename the others
-            let members: Vec<(u64, f64)> = (problem.robots.robots.iter())
+            let members: Vec<(u64, f64)> = (problem.robots.all.iter())
                 .map(|robot| (stable_hash(robot.name.as_bytes()), robot.capacity))
                 .collect();
             let ring = Ring::with_identities(&members).map_err(bad)?;

@@ -76,7 +76,7 @@ impl Hosts {
                 let name = String::from_utf8_lossy(name);
                 return Err(table.error(format!("host '{name}' is listed twice")).into());
             }
-            let number = self.add(&name.to_vec()) as usize;
+            let number = self.add(name) as usize;
             self.pages[number] = table.number(pages)? as u64;
             if let Some(column) = address
                 && !table.field(column).is_empty()
@@ -108,7 +108,7 @@ impl Hosts {
                 let name = table.name(column)?;
                 match (self.numbers.get(name), pages) {
                     (Some(&number), _) => Ok(number),
-                    (None, None) => Ok(self.add(&name.to_vec())),
+                    (None, None) => Ok(self.add(name)),
                     (None, Some(pages)) => {
                         let (name, list) = (String::from_utf8_lossy(name), pages.display());
                         let reason = format!("host '{name}' is not listed in {list}");

@@ -28,7 +28,7 @@ pub fn judge(
     vertices: &Vertices,
     part: Option<&[u32]>,
 ) -> Result<Summary, BadInput> {
-    let (hosts, robots) = (problem.hosts, &problem.robots.robots);
+    let (hosts, robots) = (problem.hosts, &problem.robots.all);
     let count = robots.len();
     let capacities = problem.robots.capacities();
     let all: f64 = capacities.iter().sum();

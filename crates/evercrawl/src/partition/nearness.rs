@@ -23,7 +23,7 @@ pub fn read_rtt(file: &Path, hosts: &Hosts, robots: &Robots) -> Result<Vec<Measu
     let mut table = Table::open_loose(file, &columns, "reading RTTs")?;
     let [robot, host, cost] = columns.map(|name| column(&table, name));
     let numbers: HashMap<&str, u32> = (0..)
-        .zip(&robots.robots)
+        .zip(&robots.all)
         .map(|(number, robot)| (robot.name.as_str(), number))
         .collect();
     let mut measured = Vec::new();
@@ -81,7 +81,7 @@ pub fn distances(
     places: &[Option<Place>],
 ) -> Result<Vec<Measured>, BadInput> {
     let mut measured = Vec::new();
-    for (robot, known) in (0..).zip(&robots.robots) {
+    for (robot, known) in (0..).zip(&robots.all) {
         let Some(here) = known.place else {
             let reason = format!(
                 "is no use: the robot '{}' has no latitude and longitude",

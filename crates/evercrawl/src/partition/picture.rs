@@ -18,12 +18,15 @@ fn colour(robot: usize, count: usize) -> String {
     format!("hsl({hue:.0} 65% {lightness}%)")
 }
 
+/// A name, a colour, and the value of each robot.
+type Measure<'a> = (&'a str, &'a str, &'a dyn Fn(usize) -> f64);
+
 /// Pages, hosts and exchange of each robot beside their fair share.
 pub fn shares(summary: &Summary) -> Result<String, fmt::Error> {
     let all: f64 = summary.robots.iter().map(|share| share.capacity).sum();
     let sum = |value: &dyn Fn(usize) -> f64| (0..summary.robots.len()).map(value).sum::<f64>();
     let robot = |j: usize| &summary.robots[j];
-    let measures: [(&str, &str, &dyn Fn(usize) -> f64); 3] = [
+    let measures: [Measure; 3] = [
         ("pages", "#0072b2", &|j| robot(j).pages as f64),
         ("hosts", "#e69f00", &|j| robot(j).hosts as f64),
         ("exchange", "#009e73", &|j| robot(j).exchanged_links),
@@ -87,7 +90,7 @@ pub fn shares(summary: &Summary) -> Result<String, fmt::Error> {
 /// Who finds links for whom: the darker, the more. The diagonal, what stays at home, is left out
 /// of the scale.
 pub fn exchange(robots: &Robots, flows: &[f64]) -> Result<String, fmt::Error> {
-    let count = robots.robots.len();
+    let count = robots.all.len();
     let cell = (560.0 / count as f64).min(40.0);
     let (left, top) = (150.0, 110.0);
     let most = (0..count * count)
@@ -105,7 +108,7 @@ pub fn exchange(robots: &Robots, flows: &[f64]) -> Result<String, fmt::Error> {
          width=\"{width:.0}\" height=\"{height:.0}\" {FONT}><title>Links from robots (rows) to \
          robots (columns)</title>"
     )?;
-    for (j, robot) in robots.robots.iter().enumerate() {
+    for (j, robot) in robots.all.iter().enumerate() {
         let middle = cell * (j as f64 + 0.5);
         let name = escape(&robot.name);
         let size = cell.min(12.0);
@@ -119,13 +122,13 @@ pub fn exchange(robots: &Robots, flows: &[f64]) -> Result<String, fmt::Error> {
             top - 6.0
         )?;
     }
-    for pair in 0..count * count {
+    for (pair, links) in flows.iter().enumerate() {
         let (from, to) = (pair / count, pair % count);
         let (fill, opacity) = if from == to {
             ("#ddd", 1.0)
         } else {
             // the root shows small flows too
-            ("#0072b2", (flows[pair] / most).sqrt())
+            ("#0072b2", (links / most).sqrt())
         };
         writeln!(
             svg,
@@ -134,9 +137,9 @@ pub fn exchange(robots: &Robots, flows: &[f64]) -> Result<String, fmt::Error> {
              links</title></rect>",
             left + cell * to as f64,
             top + cell * from as f64,
-            escape(&robots.robots[from].name),
-            escape(&robots.robots[to].name),
-            flows[pair]
+            escape(&robots.all[from].name),
+            escape(&robots.all[to].name),
+            links
         )?;
     }
     writeln!(svg, "</svg>")?;
@@ -145,8 +148,8 @@ pub fn exchange(robots: &Robots, flows: &[f64]) -> Result<String, fmt::Error> {
 
 /// Hosts where they are, in the colours of their robots.
 pub fn map(robots: &Robots, places: &[Option<Place>], part: &[u32]) -> Result<String, fmt::Error> {
-    let count = robots.robots.len();
-    let own = robots.robots.iter().filter_map(|robot| robot.place);
+    let count = robots.all.len();
+    let own = robots.all.iter().filter_map(|robot| robot.place);
     let all: Vec<Place> = places.iter().copied().flatten().chain(own).collect();
     let range = |value: fn(&Place) -> f64| {
         let low = all.iter().map(value).fold(f64::INFINITY, f64::min);
@@ -186,15 +189,21 @@ pub fn map(robots: &Robots, places: &[Option<Place>], part: &[u32]) -> Result<St
             colour(part[host] as usize, count)
         )?;
     }
-    for (j, robot) in robots.robots.iter().enumerate() {
+    for (j, robot) in robots.all.iter().enumerate() {
         let Some(place) = robot.place else { continue };
         let (x, y) = at(&place);
+        // names stay inside the picture
+        let (anchor, beside) = if x > width - 90.0 {
+            ("end", -9.0)
+        } else {
+            ("start", 9.0)
+        };
         writeln!(
             svg,
             "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"6\" fill=\"{}\" stroke=\"#000\" \
-             stroke-width=\"1.5\"/><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+             stroke-width=\"1.5\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
             colour(j, count),
-            x + 9.0,
+            x + beside,
             y + 4.0,
             escape(&robot.name)
         )?;

@@ -1,4 +1,4 @@
-//! Address blocks of registries and autonomous systems, from CSV or MaxMind databases.
+//! Address blocks of registries and autonomous systems, from CSV or `.mmdb` files.
 
 use crate::bad_input::BadInput;
 use crate::table::Table;

@@ -89,7 +89,7 @@ pub struct Robot {
 /// All robots, in the order of the tree of groups.
 pub struct Robots {
     /// The robots; groups are ranges of them.
-    pub robots: Vec<Robot>,
+    pub all: Vec<Robot>,
     /// The tree.
     pub tree: Tree,
     /// How equal their parts must be.
@@ -189,11 +189,11 @@ impl Robots {
                 return Err(BadInput::file(path, reason));
             }
         }
-        let (robots, fleet) = grouped(robots, 0);
+        let (all, fleet) = grouped(robots, 0);
         let tree = Tree::new(&fleet).map_err(|error| BadInput::file(path, error))?;
         let limit = |tolerance: f64| (tolerance >= 0.0).then_some(tolerance);
         Ok(Self {
-            robots,
+            all,
             tree,
             balance: Balance {
                 pages: limit(file.balance.pages),
@@ -206,12 +206,12 @@ impl Robots {
 
     /// Their capacities.
     pub fn capacities(&self) -> Vec<f64> {
-        self.robots.iter().map(|robot| robot.capacity).collect()
+        self.all.iter().map(|robot| robot.capacity).collect()
     }
 
     /// The robot of that name.
     pub fn number(&self, name: &str) -> Option<u32> {
-        let found = self.robots.iter().position(|robot| robot.name == name);
+        let found = self.all.iter().position(|robot| robot.name == name);
         found.map(|number| number as u32)
     }
 }
@@ -246,8 +246,7 @@ fn grouped(robots: Vec<Robot>, depth: usize) -> (Vec<Robot>, Member) {
 }
 
 fn line_of(text: &str, offset: usize) -> u64 {
-    let before = &text.as_bytes()[..offset.min(text.len())];
-    1 + before.iter().filter(|&&byte| byte == b'\n').count() as u64
+    1 + text[..offset.min(text.len())].matches('\n').count() as u64
 }
 
 #[cfg(test)]
@@ -266,7 +265,7 @@ mod tests {
             [[robot]]\nname = 'a2'\ngroup = 'a'\n
             [[robot]]\nname = 'c'\n";
         let robots = parse(text).unwrap();
-        let names: Vec<&str> = robots.robots.iter().map(|r| r.name.as_str()).collect();
+        let names: Vec<&str> = robots.all.iter().map(|r| r.name.as_str()).collect();
         assert_eq!(names, ["a1", "a2", "b1", "c"]);
         assert_eq!(robots.capacities(), [1.0, 1.0, 2.0, 1.0]);
         assert_eq!(robots.tree.path(1), [0, 1]);

@@ -38,7 +38,7 @@ impl<'a> Tables<'a> {
 
     /// Entries of each robot's table: blocks, and hosts by name.
     pub fn sizes(&self) -> Vec<(usize, usize)> {
-        (0..self.robots.robots.len() as u32)
+        (0..self.robots.all.len() as u32)
             .map(|robot| {
                 let router = self.fleet.router(robot);
                 (router.table().len(), router.named_hosts())
@@ -51,7 +51,7 @@ impl<'a> Tables<'a> {
     pub fn write(&self, folder: &Path) -> Result<()> {
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let mut files = Vec::new();
-        for (number, robot) in (0..).zip(&self.robots.robots) {
+        for (number, robot) in (0..).zip(&self.robots.all) {
             let router = self.fleet.router(number);
             let mut file = NewFile::create(&folder.join(format!("{}.csv", robot.name)))?;
             writeln!(file, "kind,key,target")?;
@@ -70,7 +70,7 @@ impl<'a> Tables<'a> {
     /// The robot or group that a target means.
     fn name(&self, robot: u32, target: Target) -> String {
         let first = self.fleet.robots_of(robot, target).start;
-        let meant = &self.robots.robots[first as usize];
+        let meant = &self.robots.all[first as usize];
         match target {
             Target::Member { level, .. } if (level as usize) < meant.groups.len() => {
                 meant.groups[..=level as usize].join("/")

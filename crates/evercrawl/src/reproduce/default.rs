@@ -27,6 +27,13 @@ const ONLINE: [&str; 7] = [
     "q-learning",
     "gradient",
 ];
+/// Likewise; no lines of their own in the charts, where they would hide the others.
+const VARIANTS: [&str; 4] = [
+    "memory",
+    "merge-age",
+    "delayed-opt-polite",
+    "delayed-harmonic",
+];
 /// They make as many visits as they see fit.
 const PRODUCTION: [&str; 2] = ["multiplicative", "halfway"];
 const HINDSIGHT: [&str; 2] = ["merge-cho", "merge-wolf"];
@@ -199,7 +206,7 @@ fn compare(
         })
     };
     let budgets = BUDGETS.map(|visits| (visits.to_string(), Budget::PerChange(visits)));
-    let online = present(&ONLINE);
+    let online = present(&[&ONLINE[..], &VARIANTS].concat());
     let mut records = ask(&online, &budgets, Source::Online)?;
     records.extend(ask(&HINDSIGHT, &budgets, Source::Hindsight)?);
     for (budget, _) in &budgets {

@@ -14,6 +14,7 @@ use simulation::run::Control;
 use simulation::scenario;
 use simulation::sweep::{self, Budget, Row, Sweep};
 use simulation::world::{Observe, Start, World};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -27,6 +28,8 @@ pub struct Lab<'a> {
     pub seed: u64,
     /// Recorded histories.
     pub traces: &'a [TraceFile],
+    /// A folder of other recorded data.
+    pub data: Option<PathBuf>,
     stop: &'static AtomicBool,
 }
 
@@ -74,6 +77,7 @@ impl<'a> Lab<'a> {
             full,
             seed,
             traces,
+            data: None,
             stop: stop_on_interrupt(),
         }
     }

@@ -1,7 +1,7 @@
 //! What partitions of a national web are worth when it is downloaded.
 
 use super::lab::Lab;
-use super::national::{National, change, chart, note, percent, rows_csv};
+use super::national::{National, VERDICTS, change, chart, note, percent, rows_csv};
 use super::outcome::Outcome;
 use super::verdict::{Relation, Verdict};
 use crate::simulate::Row;
@@ -51,9 +51,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         );
         add(Method::Graph, Nearness::Rtt, Unit::Addresses, FIXED, "15s");
     }
-    let rows: Vec<Row> = (national.ask(&cases, true)?.into_iter())
-        .map(|(_, row)| row)
-        .collect();
+    let rows = national.ask(&cases, 0.03, true)?;
     let time = |row: &Row| row.download_seconds.unwrap_or(f64::NAN);
     Ok(Outcome {
         title: "A national web downloaded by many robots",
@@ -83,6 +81,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         ],
         notes: vec![
             note(),
+            VERDICTS.to_owned(),
             "Under a fixed interval the time is that of the largest host, whoever has it. By density \
              and by latency it is the round trips to that host that count, and the robot that has \
              it: one draw of places decides the size of those differences."

@@ -48,7 +48,7 @@ Files, plain or gzipped:
 
 What comes out, for each case:
   time        simulated seconds until the last page is there
-  formula     the same by formula, which knows politeness as a cost but not as a limit
+  formula     the same by formula: a pause holds a connection, and one server may have them all
   exchanged   links found by a robot whose target is another's, and their share of all links
   URLs, bytes what is sent for them: a robot sends a URL to another once
   idle        share of the time that a robot has no download under way, mean over robots

@@ -1,46 +1,99 @@
 //! The default policy: an index policy that learns each page's pace from its own visits.
 #![doc = include_str!("adaptive/README.md")]
 
-mod tail;
+mod hints;
+mod ladder;
 
 use super::beliefs::as_evidence;
 use super::priced::Worth;
 use super::shape::{Shape, Stake};
 use super::signals::Signals;
 use super::{Knowledge, Outcome, Setup};
-use crate::estimate::{Evidence, HostPrior, Imputation, Learning, Prior};
+use crate::estimate::{Evidence, HostPrior, Imputation, Learning, Observation, Prior};
 use crate::{PageId, ServerId};
-use tail::Tail;
+use hints::{Hints, Weights, difference};
+use ladder::{Ladder, log_likelihood};
 
-/// The prior weighs as much as one change seen: rates of pages differ by orders of magnitude.
-const PRIOR_CHANGES: f64 = 1.0;
+/// As many changes seen weigh as much as the prior: one at first, which has to be beaten by so much
+/// for each page, since the first rounds show but one side of each page.
+const PRIOR_CHANGES: [f64; 7] = [0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0];
+const FIRST_PRIOR: usize = 3;
+const LEAD_PER_PAGE: f64 = 0.05;
+/// Caps on the shape of the distribution of rates, from half a change up; and a mild distrust to
+/// begin with.
+const CAPS: [f64; 12] = [
+    0.5,
+    0.7,
+    1.0,
+    1.4,
+    2.0,
+    2.8,
+    4.0,
+    5.7,
+    8.0,
+    11.0,
+    16.0,
+    f64::INFINITY,
+];
+const FIRST_CAP: usize = 4;
+const FIRST_LEAD: f64 = 3.0;
+/// Of a round of visits about so many put beliefs to the test: more would show no more.
+const TESTS_PER_ROUND: usize = 1 << 17;
 /// A rate that was given from outside weighs as much as this many changes seen.
 const GIVEN_CHANGES: f64 = 8.0;
 /// A host with this many pages has a prior of its own; smaller ones share that of all pages.
 const OWN_PRIOR: u32 = 8;
 /// Evidence loses half of its weight in the time of this many visits to an average page.
 const ROUNDS_TO_FORGET_HALF: f64 = 60.0;
-/// How far the age of the content shifts the expected pace, where visits are frequent.
-const MEMORY: f64 = 0.2;
+/// The same of what counts as recent; and how long a page that was seen out of its usual pace is
+/// left to it, in rounds.
+const RECENT_ROUNDS: f64 = 2.0;
+const ROUNDS_TO_SETTLE: f64 = 1.0;
+/// Of the latest changes, each counts for this share of the one after it.
+const LATEST: f64 = 0.5;
+/// Hints weigh what was seen against this many changes as expected.
+const DOUBT: f64 = 1.0;
 /// The longest wait, in average intervals: at first no page waits longer than another, and with
-/// every ten visits to an average page beliefs are trusted for one interval more.
-const TRUST_PER_ROUND: f64 = 0.1;
+/// every visit to an average page beliefs are trusted for one interval more.
 const LONGEST_TRUST: f64 = 50.0;
 /// Rates given from outside are trusted for longer waits at once.
 const TRUST_IN_GIVEN: f64 = 10.0;
 
-/// Forty bytes a page.
+/// Fifty-six bytes a page.
 #[derive(Clone, Copy, Debug)]
 struct Page {
     evidence: Evidence,
-    /// The last visit and the last change known; NaN before there was one.
+    /// Evidence of the last few rounds, and of the last few changes.
+    recent: Evidence,
+    latest: Evidence,
+    /// The last visit; NaN before there was one.
     last: f64,
-    changed: f64,
+    /// How old the content was then; NaN when not known.
+    age: f32,
     /// The time between the last two visits; infinite before.
     interval: f32,
     weight: f32,
+    /// The time scale of the next change as expected now, and at the page's long-run pace.
     unit: f32,
+    settled_unit: f32,
     shape: Shape,
+}
+
+impl Page {
+    fn new(evidence: Evidence, weight: f64) -> Self {
+        Self {
+            evidence,
+            recent: Evidence::default(),
+            latest: Evidence::default(),
+            last: f64::NAN,
+            age: f32::NAN,
+            interval: f32::INFINITY,
+            weight: weight as f32,
+            unit: 1.0,
+            settled_unit: 1.0,
+            shape: Shape::POISSON,
+        }
+    }
 }
 
 pub(super) struct Adaptive {
@@ -48,8 +101,10 @@ pub(super) struct Adaptive {
     all: HostPrior,
     hosts: Vec<HostPrior>,
     global: Prior,
-    learning: Learning,
-    tail: Tail,
+    budget: f64,
+    weights: Weights,
+    prior_changes: Ladder<{ PRIOR_CHANGES.len() }>,
+    cap: Ladder<{ CAPS.len() }>,
     signals: Signals,
     visits: usize,
     first_trust: f64,
@@ -66,31 +121,25 @@ impl Adaptive {
                 (Some(rate), if mean > 0.0 { mean } else { 1.0 / round })
             }
         };
-        let global = prior_around(guess);
+        let global = prior_around(guess, PRIOR_CHANGES[FIRST_PRIOR]);
         let evidence = |page: usize| match known.map(|rate| rate[page]) {
             None => Evidence::default(),
             Some(rate) if rate > 0.0 => Evidence::new(GIVEN_CHANGES, GIVEN_CHANGES / rate),
             Some(_) => Evidence::new(0.0, ROUNDS_TO_FORGET_HALF * round),
         };
-        let page = |index: usize| Page {
-            evidence: evidence(index),
-            last: f64::NAN,
-            changed: f64::NAN,
-            interval: f32::INFINITY,
-            weight: setup.weight.map_or(1.0, |weight| weight[index]) as f32,
-            unit: 1.0,
-            shape: Shape::POISSON,
+        let page = |index: usize| {
+            let weight = setup.weight.map_or(1.0, |weight| weight[index]);
+            Page::new(evidence(index), weight)
         };
         let mut policy = Self {
             pages: (0..pages).map(page).collect(),
             all: HostPrior::new(global),
             hosts: vec![HostPrior::new(global); setup.delay.len()],
             global,
-            learning: Learning {
-                half_life: ROUNDS_TO_FORGET_HALF * round,
-                imputation: Imputation::default(),
-            },
-            tail: Tail::default(),
+            budget: setup.budget.max(f64::MIN_POSITIVE),
+            weights: Weights::default(),
+            prior_changes: Ladder::new(PRIOR_CHANGES, FIRST_PRIOR, LEAD_PER_PAGE * pages as f64),
+            cap: Ladder::new(CAPS, FIRST_CAP, FIRST_LEAD),
             signals: Signals::new(setup.delay.len()),
             visits: 0,
             first_trust: if known.is_some() { TRUST_IN_GIVEN } else { 1.0 },
@@ -105,6 +154,11 @@ impl Adaptive {
         policy
     }
 
+    /// The time in which as many visits are made as there are pages.
+    fn round(&self) -> f64 {
+        self.pages.len().max(1) as f64 / self.budget
+    }
+
     /// What is believed of a page of this server before its own evidence.
     fn prior(&self, server: ServerId) -> Prior {
         let host = &self.hosts[server.index()];
@@ -113,7 +167,7 @@ impl Adaptive {
         } else {
             &self.all
         };
-        prior_around(known.prior().mean())
+        prior_around(known.prior().mean(), self.prior_changes.best())
     }
 
     /// Events and exposure of a page, prior included.
@@ -126,38 +180,102 @@ impl Adaptive {
         }
     }
 
-    /// Brings what is at stake with a page up to date with its evidence.
+    /// What the page's recent past hints at, its long-run rate being that of `posterior`.
+    fn hints(&self, index: usize, server: ServerId, posterior: Prior) -> Hints {
+        let page = &self.pages[index];
+        let rate = posterior.mean();
+        let news = |evidence: Evidence| {
+            difference(
+                DOUBT + evidence.events(),
+                DOUBT + evidence.exposure() * rate,
+            )
+        };
+        [
+            news(page.recent),
+            news(page.latest),
+            page.youth(rate),
+            difference(self.prior(server).mean(), rate),
+            1.0,
+        ]
+    }
+
+    /// Brings what is at stake with a page up to date with what is known.
     fn judge(&mut self, index: usize, server: ServerId) {
         let posterior = self.posterior(index, server);
-        let rate = posterior.mean();
-        let (shape, unit) = Shape::of_uncertain_rate(posterior.alpha.min(self.tail.heaviest()));
+        let hints = self.hints(index, server, posterior);
+        let (shape, unit) = Shape::of_uncertain_rate(posterior.alpha.min(self.cap.best()));
+        let settled = unit / posterior.mean();
         let page = &mut self.pages[index];
         page.shape = shape;
-        page.unit = (unit / rate * page.memory(rate)) as f32;
+        page.unit = (settled / self.weights.factor(&hints)) as f32;
+        page.settled_unit = settled as f32;
+    }
+
+    /// A page found changed or not puts what was believed of it to the test.
+    fn test(&mut self, index: usize, server: ServerId, interval: f64, changed: bool) {
+        let believed = self.posterior(index, server);
+        let hints = self.hints(index, server, believed);
+        let hinted = self.weights.factor(&hints) * interval;
+        let expected = believed.mean() * hinted;
+        let cap = self.cap.best();
+        let evidence = self.pages[index].evidence;
+        let mean = self.prior(server).mean();
+        self.prior_changes.tell(|changes| {
+            let prior = prior_around(mean, changes);
+            let alpha = (changes + evidence.events()).min(cap);
+            log_likelihood(alpha, evidence.rate(prior) * hinted, changed)
+        });
+        self.cap
+            .tell(|cap| log_likelihood(believed.alpha.min(cap), expected, changed));
+        let alpha = believed.alpha.min(self.cap.best());
+        self.weights.tell(&hints, expected, alpha, changed);
+    }
+
+    /// Takes in what a visit revealed about the time since the one before.
+    fn gather(&mut self, index: usize, server: ServerId, interval: f64, observation: Observation) {
+        let (prior, round) = (self.prior(server), self.round());
+        let page = &mut self.pages[index];
+        let before = page.evidence;
+        let forgetting = |rounds: f64| Learning {
+            half_life: rounds * round,
+            imputation: Imputation::default(),
+        };
+        page.evidence =
+            forgetting(ROUNDS_TO_FORGET_HALF).observe(before, prior, interval, observation);
+        page.recent = forgetting(RECENT_ROUNDS).observe(page.recent, prior, interval, observation);
+        let believed = prior_around(before.rate(prior), prior.alpha);
+        let fresh =
+            forgetting(f64::INFINITY).observe(Evidence::default(), believed, interval, observation);
+        let kept = LATEST.powf(fresh.events());
+        page.latest = Evidence::new(
+            kept * page.latest.events() + fresh.events(),
+            kept * page.latest.exposure() + fresh.exposure(),
+        );
+        let after = page.evidence;
+        self.all.replace(before, after);
+        self.hosts[server.index()].replace(before, after);
     }
 }
 
-/// A prior of this mean.
-fn prior_around(mean: f64) -> Prior {
+/// A prior of this mean that weighs as much as so many changes.
+fn prior_around(mean: f64, changes: f64) -> Prior {
     Prior {
-        alpha: PRIOR_CHANGES,
-        beta: PRIOR_CHANGES / mean,
+        alpha: changes,
+        beta: changes / mean,
     }
 }
 
 impl Page {
-    /// Content that has lasted long tends to last, and what changed just now to change again: the
-    /// pace is slowed or quickened by the age of the content against its mean. The more changes
-    /// lie between two visits, the less the last of them tells about the next interval.
-    fn memory(&self, rate: f64) -> f64 {
-        let age = (self.last - self.changed) * rate;
+    /// What changed just now tends to change again, and content that has lasted to last: the age
+    /// of the content against its mean. The more changes lie between two visits, the less the last
+    /// of them tells about the next interval.
+    fn youth(&self, rate: f64) -> f64 {
+        let age = f64::from(self.age) * rate;
         let between_visits = rate * f64::from(self.interval);
         if age.is_nan() || between_visits.is_infinite() {
-            return 1.0;
+            return 0.0;
         }
-        age.max(1e-3)
-            .powf(MEMORY / (1.0 + between_visits))
-            .clamp(0.2, 5.0)
+        difference(1.0, age) / (1.0 + between_visits)
     }
 }
 
@@ -186,23 +304,29 @@ impl Worth for Adaptive {
             Outcome::History([.., last]) => Outcome::LastModified(*last),
             other => other,
         };
-        if let Some(changed) = outcome.changed_since(previous) {
-            let interval = at - previous.unwrap_or(at);
-            self.tail
-                .tell(self.posterior(index, server), interval, changed);
-            self.pages[index].interval = interval as f32;
+        let interval = at - previous.unwrap_or(at);
+        let changed = outcome.changed_since(previous);
+        let tested = self
+            .visits
+            .is_multiple_of(1 + self.pages.len() / TESTS_PER_ROUND);
+        if let Some(changed) = changed
+            && tested
+        {
+            self.test(index, server, interval, changed);
         }
-        if let Outcome::LastModified(modified) = outcome {
-            self.pages[index].changed = modified;
+        let page = &mut self.pages[index];
+        if changed.is_some() {
+            page.interval = interval as f32;
         }
-        let last = std::mem::replace(&mut self.pages[index].last, at);
+        page.age = match outcome {
+            Outcome::LastModified(modified) => (at - modified) as f32,
+            // it may have been at any time since
+            Outcome::Changed if previous.is_some() => (interval / 2.0) as f32,
+            _ => page.age + interval as f32,
+        };
+        let last = std::mem::replace(&mut page.last, at);
         if let Some((interval, observation)) = as_evidence(last, at, outcome) {
-            let before = self.pages[index].evidence;
-            let prior = self.prior(server);
-            let after = self.learning.observe(before, prior, interval, observation);
-            self.all.replace(before, after);
-            self.hosts[server.index()].replace(before, after);
-            self.pages[index].evidence = after;
+            self.gather(index, server, interval, observation);
         }
         self.judge(index, server);
         self.visits += 1;
@@ -217,15 +341,7 @@ impl Worth for Adaptive {
     fn add(&mut self, page: PageId, server: ServerId, weight: f64, known: Option<Evidence>) {
         let index = page.index();
         let evidence = known.unwrap_or_default();
-        let added = Page {
-            evidence,
-            last: f64::NAN,
-            changed: f64::NAN,
-            interval: f32::INFINITY,
-            weight: weight as f32,
-            unit: 1.0,
-            shape: Shape::POISSON,
-        };
+        let added = Page::new(evidence, weight);
         if index == self.pages.len() {
             self.pages.push(added);
         } else {
@@ -250,11 +366,26 @@ impl Worth for Adaptive {
     }
 
     fn set_round(&mut self, round: f64) {
-        self.learning.half_life = ROUNDS_TO_FORGET_HALF * round;
+        self.budget = self.pages.len().max(1) as f64 / round;
+    }
+
+    fn review(&mut self, server_of: &dyn Fn(PageId) -> ServerId) -> bool {
+        for index in 0..self.pages.len() {
+            self.judge(index, server_of(PageId(index as u32)));
+        }
+        true
+    }
+
+    fn once_settled(&self, page: PageId) -> Option<(Stake, f64)> {
+        let settled = Stake {
+            unit: f64::from(self.pages[page.index()].settled_unit),
+            ..self.stake(page)
+        };
+        Some((settled, ROUNDS_TO_SETTLE * self.round()))
     }
 
     fn ceiling_rounds(&self) -> f64 {
         let rounds = self.visits as f64 / self.pages.len().max(1) as f64;
-        (self.first_trust + TRUST_PER_ROUND * rounds).min(LONGEST_TRUST)
+        (self.first_trust + rounds).min(LONGEST_TRUST)
     }
 }

@@ -37,6 +37,18 @@ pub(super) trait Worth: Send {
     /// The time in which the budget pays for one visit to each page.
     fn set_round(&mut self, round: f64);
 
+    /// Brings what is believed of all pages up to date with what was learnt from the others; false
+    /// when each page is judged by its own visits alone.
+    fn review(&mut self, _server_of: &dyn Fn(PageId) -> ServerId) -> bool {
+        false
+    }
+
+    /// What is at stake with the page once the news of its last visits has grown old, and when it
+    /// has; none when no news is taken in.
+    fn once_settled(&self, _page: PageId) -> Option<(Stake, f64)> {
+        None
+    }
+
     /// No page that changes waits for more than this many times the average interval: beliefs may
     /// be wrong, and only a visit can tell.
     fn ceiling_rounds(&self) -> f64;
@@ -44,6 +56,8 @@ pub(super) trait Worth: Send {
 
 /// Prices that move by more than this share call for new due times for all pages.
 const REQUEUE: f64 = 0.2;
+/// Larger repositories are reviewed once a round only: it takes a pass over all pages.
+const LARGE: usize = 1 << 17;
 /// Visits that an idle budget may catch up: as a share of a round, and at least.
 const CREDIT: f64 = 0.05;
 const LEAST_CREDIT: f64 = 8.0;
@@ -80,6 +94,8 @@ pub(super) struct Priced<W> {
     pages: usize,
     visits_to_refresh: usize,
     delays_changed: bool,
+    /// Prices were refreshed so often.
+    refreshed: usize,
     /// The prices for which due times were last found for all pages.
     queued_at: Prices,
     seed: u64,
@@ -100,6 +116,7 @@ impl<W: Worth> Priced<W> {
             pages: setup.server.len(),
             visits_to_refresh: 0,
             delays_changed: false,
+            refreshed: 0,
             queued_at: Prices::default(),
             seed: setup.seed,
         };
@@ -138,9 +155,15 @@ impl<W: Worth> Priced<W> {
         } else {
             self.pages as f64 / self.budget
         };
-        let gain = self.prices.server[s] / (stake.weight * stake.unit);
-        let delay = stake.unit * stake.shape.delay(gain);
-        delay.min(self.worth.ceiling_rounds() * round)
+        let worth_it = |stake: Stake| {
+            let gain = self.prices.server[s] / (stake.weight * stake.unit);
+            stake.unit * stake.shape.delay(gain)
+        };
+        // a page that is busy now is not busy for ever
+        let settled = self.worth.once_settled(page);
+        let settled = settled.map_or(f64::INFINITY, |(stake, after)| after + worth_it(stake));
+        let ceiling = self.worth.ceiling_rounds() * round;
+        worth_it(stake).min(settled).min(ceiling)
     }
 
     /// Finds the due times of all pages anew. Pages never visited come first, those that stay
@@ -177,12 +200,31 @@ impl<W: Worth> Priced<W> {
     /// Once in a while: prices for what has changed since, and due times if they moved.
     fn refresh(&mut self) {
         self.visits_to_refresh = (self.pages / 4).max(64);
-        if std::mem::take(&mut self.delays_changed) || self.market.stirred() {
+        self.refreshed += 1;
+        let due = self.pages <= LARGE || self.refreshed.is_multiple_of(4);
+        let places = &self.places;
+        let server_of = |page: PageId| ServerId(places[page.index()].server);
+        if due && self.worth.review(&server_of) {
+            self.count_all();
+            self.find_prices();
+            self.requeue();
+        } else if std::mem::take(&mut self.delays_changed) || self.market.stirred() {
             self.find_prices();
             let far = |(&new, &old): (&f64, &f64)| (new - old).abs() > REQUEUE * old;
             let (new, old) = (&self.prices.server, &self.queued_at.server);
             if new.len() != old.len() || new.iter().zip(old).any(far) {
                 self.requeue();
+            }
+        }
+    }
+
+    /// Counts what is at stake with all pages anew.
+    fn count_all(&mut self) {
+        self.market = Market::new(self.delay.len());
+        for (index, place) in self.places.iter().enumerate() {
+            let stake = self.worth.stake(PageId(index as u32));
+            if stake.weight > 0.0 {
+                self.market.add(ServerId(place.server), stake);
             }
         }
     }

@@ -6,6 +6,8 @@ use url::Url;
 /// The longest URL ever taken, in bytes: what servers commonly accept in a request line. Traps are
 /// suspected far below.
 pub const MAX_LENGTH: usize = 8192;
+/// DNS has no longer names.
+const MAX_HOST: usize = 253;
 
 /// Why a link is not a URL to request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -19,6 +21,9 @@ pub enum Refused {
     /// `mailto:`, `javascript:`, `data:`, …
     #[error("neither http nor https")]
     Scheme,
+    /// A host that no DNS can know.
+    #[error("a host name longer than {MAX_HOST} bytes")]
+    Host,
     /// No URL at all.
     #[error("not a URL: {0}")]
     Malformed(#[from] url::ParseError),
@@ -38,6 +43,10 @@ pub fn parse_link(base: &Url, href: &str) -> Result<Url, Refused> {
     let mut url = join(base, href)?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(Refused::Scheme);
+    }
+    let host = url.host_str().unwrap_or_default();
+    if host.trim_end_matches('.').len() > MAX_HOST {
+        return Err(Refused::Host);
     }
     url.set_fragment(None);
     if !url.username().is_empty() || url.password().is_some() {

@@ -152,6 +152,9 @@ fn links_are_refused() {
     assert!(matches!(link("http://"), Err(Refused::Malformed(_))));
     assert!(matches!(link("http://a b/"), Err(Refused::Malformed(_))));
     assert_eq!(link(&"x".repeat(1 << 20)), Err(Refused::TooLong));
+    let host = |length: usize| link(&format!("http://{}/", "x".repeat(length)));
+    assert!(host(253).is_ok());
+    assert_eq!(host(254), Err(Refused::Host));
     // short as written, long once encoded
     assert_eq!(
         link(&"é".repeat(MAX_LENGTH / 2 - 10)),

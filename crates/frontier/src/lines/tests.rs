@@ -46,7 +46,7 @@ fn a_host_is_resolved_then_its_robots_are_read_then_its_pages() {
     };
     assert_eq!(lines.next(1.0), robots);
     assert_eq!(lines.next(1.5), Turn::Idle);
-    lines.set_robots(host, 1e9, 0.0);
+    lines.set_robots(host, 2.0, 1e9, 0.0);
     lines.ended(host, address(1), 2.0, fine(), 0);
     assert_eq!(lines.next(2.0), Turn::Wait(12.0));
     assert_eq!(lines.waiting(host, 2.0), Waiting::Until(12.0));
@@ -79,6 +79,18 @@ fn hosts_of_one_address_take_turns() {
     assert_eq!(lines.next(1.0), Turn::Wait(6.0));
     let (second, _) = visit(lines.next(6.0));
     assert_ne!(first, second);
+}
+
+#[test]
+fn a_crawl_delay_holds_from_the_request_that_told_it() {
+    let mut lines = Lines::new(fixed(1.0), 0.0);
+    let host = lines.add_host(Courtesy::default(), 0.0);
+    lines.resolved(host, 0.0, Some((address(1), 60.0)));
+    lines.push_new(host, 1);
+    assert!(matches!(lines.next(0.0), Turn::Robots { .. }));
+    lines.ended(host, address(1), 2.0, fine(), 0);
+    lines.set_robots(host, 2.0, 1e9, 20.0);
+    assert_eq!(lines.next(3.0), Turn::Wait(22.0));
 }
 
 #[test]
@@ -203,7 +215,7 @@ proptest! {
                 }
                 Turn::Errand { .. } => unreachable!("none was given"),
                 Turn::Robots { host, address } => {
-                    lines.set_robots(host, now + 30.0, 0.0);
+                    lines.set_robots(host, now, now + 30.0, 0.0);
                     (host, address)
                 }
                 Turn::Visit { host, page, address, .. } => {
@@ -242,4 +254,19 @@ proptest! {
         }
         prop_assert!(done.iter().all(|&done| done));
     }
+}
+
+#[test]
+fn a_turn_within_the_same_microsecond_is_waited_for() {
+    // as far apart as seconds since the epoch can be told
+    let now = 1_790_000_000.123_456_2;
+    let then = now + 2.4e-7;
+    assert!(now < then && ticks(now) == ticks(then));
+    let mut lines = Lines::new(fixed(10.0), then);
+    let host = open_host(&mut lines, address(1));
+    lines.push_new(host, 1);
+    assert!(matches!(lines.next(now), Turn::Wait(at) if at > now));
+    lines.hold(host, then);
+    assert!(matches!(lines.next(now), Turn::Wait(at) if at > now));
+    assert_eq!(visit(lines.next(now + 1e-5)), (host, 1));
 }

@@ -46,7 +46,7 @@ impl CityDatabase {
         })
     }
 
-    /// Where an address is, if the database knows. Both the nested records of the GeoIP2 family
+    /// Where an address is, if the database knows. Both the nested records of commercial databases
     /// and the flat ones of free databases are understood.
     pub fn place(&self, address: IpAddr) -> Result<Option<Place>, DatabaseError> {
         let found = self.lookup(address);

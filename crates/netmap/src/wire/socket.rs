@@ -28,6 +28,16 @@ pub struct Socket {
     raw: bool,
 }
 
+/// What a socket has heard.
+pub enum Heard {
+    /// The answer.
+    Answer(Answer),
+    /// Nothing for us; it may still come.
+    Nothing,
+    /// The system has given up.
+    Dead,
+}
+
 impl Socket {
     /// A socket that can reach the target; nothing is sent yet.
     pub fn open(packet: &Packet) -> Result<Self, Errno> {
@@ -99,21 +109,24 @@ impl Socket {
         }
     }
 
-    /// What has come, if it is for us.
-    pub fn read(&self) -> Option<Answer> {
-        self.read_error().or_else(|| match self.method {
+    /// What has come.
+    pub fn read(&self) -> Heard {
+        if let Some(answer) = self.read_error() {
+            return Heard::Answer(answer);
+        }
+        match self.method {
             Method::Tcp => self.read_connection(),
-            Method::Icmp | Method::Udp => self.read_data(),
-        })
+            Method::Icmp | Method::Udp => self.read_data().map_or(Heard::Nothing, Heard::Answer),
+        }
     }
 
-    fn read_connection(&self) -> Option<Answer> {
+    fn read_connection(&self) -> Heard {
         match getsockopt(&self.descriptor, sockopt::SocketError).map(Errno::from_raw) {
             // a closed port answers too
             Ok(Errno::UnknownErrno | Errno::ECONNREFUSED | Errno::ECONNRESET) => {
-                Some(Answer::Reached)
+                Heard::Answer(Answer::Reached)
             }
-            _ => None,
+            _ => Heard::Dead,
         }
     }
 

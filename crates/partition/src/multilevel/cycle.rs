@@ -29,6 +29,10 @@ fn relaxations(edges: usize) -> usize {
     }
 }
 
+/// On levels larger than this only label propagation refines: searches from every boundary vertex
+/// would take most of the time and find little that the smaller levels have not.
+const EDGES_FOR_SEARCHES: usize = 3_000_000;
+
 /// Where a cycle starts.
 #[derive(Clone, Copy)]
 pub enum Start<'a> {
@@ -138,6 +142,10 @@ pub fn improve(
 ) -> Vec<u32> {
     let mut state = State::new(instance, part);
     rebalance(&mut state);
+    if instance.graph.edges() > EDGES_FOR_SEARCHES {
+        propagate(&mut state, 8, rng);
+        return state.part;
+    }
     propagate(&mut state, 3, rng);
     refine(&mut state, plan.reach, rng);
     let mut slack = 1.0;

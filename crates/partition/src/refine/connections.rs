@@ -89,21 +89,41 @@ impl Connections {
         }
     }
 
-    fn remove(&mut self, v: Vertex, part: u32, weight: u32) {
-        let at = self
-            .find(v, part)
-            .expect("a link lies in the part of its end");
-        self.slots[at].weight -= weight;
-        if self.slots[at].weight == 0 && !self.is_indexed(v) {
-            self.used[v as usize] -= 1;
-            let last = self.starts[v as usize] + self.used[v as usize];
-            self.slots.swap(at, last as usize);
-        }
-    }
-
     /// A neighbour of `v` over an edge of `weight` went from one part to another.
     pub fn neighbour_moved(&mut self, v: Vertex, from: u32, to: u32, weight: u32) {
-        self.remove(v, from, weight);
-        self.add(v, to, weight);
+        let start = self.starts[v as usize] as usize;
+        if self.is_indexed(v) {
+            self.slots[start + from as usize].weight -= weight;
+            self.slots[start + to as usize].weight += weight;
+            return;
+        }
+        // both in one pass: this is where the time goes
+        let slots = &mut self.slots[start..start + self.used[v as usize] as usize];
+        let (mut left, mut entered) = (None, false);
+        for (at, slot) in slots.iter_mut().enumerate() {
+            if slot.part == from {
+                slot.weight -= weight;
+                left = Some((at, slot.weight));
+            } else if slot.part == to {
+                slot.weight += weight;
+                entered = true;
+            } else {
+                continue;
+            }
+            if entered && left.is_some() {
+                break;
+            }
+        }
+        let (at, remaining) = left.expect("a link lies in the part of its end");
+        let last = slots.len() - 1;
+        if remaining == 0 {
+            slots.swap(at, last);
+            self.used[v as usize] -= 1;
+        }
+        if !entered {
+            let free = start + self.used[v as usize] as usize;
+            self.slots[free] = Slot { part: to, weight };
+            self.used[v as usize] += 1;
+        }
     }
 }

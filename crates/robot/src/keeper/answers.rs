@@ -106,7 +106,7 @@ impl Keeper {
     }
 }
 
-fn robots_word(standing: Option<&Standing>) -> &'static str {
+pub(crate) fn robots_word(standing: Option<&Standing>) -> &'static str {
     match standing.map(|standing| &standing.verdict) {
         None => "not asked yet",
         Some(Verdict::Rules(_)) => "rules",

@@ -40,18 +40,21 @@ impl Host {
 
 /// What is stored of a host.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Kept {
-    courtesy: Courtesy,
-    standing: Option<Standing>,
+pub struct KeptHost {
+    /// How it is to be spared.
+    pub courtesy: Courtesy,
+    /// Its robots.txt.
+    pub standing: Option<Standing>,
+    /// Its validators were found to say "unchanged" of what had changed.
     #[serde(default)]
-    lies: bool,
+    pub lies: bool,
 }
 
 impl Keeper {
     /// Adds the next host, with what was stored of it before.
     pub fn add_host(&mut self, origin: &str, blob: &[u8]) {
         let at = now();
-        let kept: Kept = serde_json::from_slice(blob).unwrap_or_default();
+        let kept: KeptHost = serde_json::from_slice(blob).unwrap_or_default();
         let mut courtesy = kept.courtesy;
         if !blob.is_empty() {
             courtesy.restarted(self.config.politeness.interval, 1, at);
@@ -108,10 +111,10 @@ impl Keeper {
             .unwrap_or(0.0);
         // whoever asks for days does not want to be crawled slowly, but not at all
         let delay = delay.clamp(0.0, 86_400.0);
-        self.lines.set_robots(of, standing.expires, delay);
+        self.lines.set_robots(of, now(), standing.expires, delay);
         let origin = Url::parse(&self.hosts[of as usize].origin).ok();
         let sitemaps: Vec<Found> = rules
-            .map(|rules| rules.sitemaps())
+            .map(frontier::robots::Rules::sitemaps)
             .unwrap_or_default()
             .iter()
             .filter_map(|sitemap| {
@@ -173,7 +176,7 @@ impl Keeper {
 
     fn save_host(&mut self, host: u32) {
         let known = &self.hosts[host as usize];
-        let kept = Kept {
+        let kept = KeptHost {
             courtesy: *self.lines.courtesy(host),
             standing: known.standing.as_deref().cloned(),
             lies: known.lies,

@@ -39,14 +39,17 @@ impl Keeper {
                 self.restore_visit(&observation);
             }
         }
+        for number in 0..self.pages.len() as u32 {
+            let visited = self.beliefs.last_visit(number);
+            self.keep_fresh(self.pages[number as usize], visited, Some(number));
+        }
         for (page, last_visit) in (0..).zip(live) {
-            let Some(last_visit) = last_visit else {
-                continue;
-            };
-            let number = self.numbers[page as usize];
-            let known = (number != NONE).then_some(number);
-            let visited = known.map_or(last_visit, |number| self.beliefs.last_visit(number));
-            self.keep_fresh(storage::PageId(page), visited, known);
+            // its visits are older than the log
+            if let Some(last_visit) = last_visit
+                && self.numbers[page as usize] == NONE
+            {
+                self.keep_fresh(storage::PageId(page), last_visit, None);
+            }
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::conditions::Conditions;
 use super::divide::Assignment;
 use super::internet::Internet;
-use super::web::Web;
+use super::web::{Unit, Web};
 
 /// Times of each robot; the fleet is as slow as its slowest.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,8 +32,25 @@ fn largest(values: &[f64]) -> f64 {
     values.iter().copied().fold(0.0, f64::max)
 }
 
+/// How many robots have pages of each server.
+fn sharers(web: &Web, assignment: &Assignment, unit: Unit) -> Vec<u32> {
+    let robots = assignment.robots;
+    let mut has = vec![false; web.servers(unit) * robots];
+    for host in 0..web.hosts() as u32 {
+        let server = web.server_of(host, unit) as usize;
+        for page in web.pages_of(host) {
+            has[server * robots + assignment.of_page(page) as usize] = true;
+        }
+    }
+    has.chunks(robots)
+        .map(|row| row.iter().filter(|&&has| has).count() as u32)
+        .collect()
+}
+
 /// `dt_j = (1/N_j)·Σ_i (M_i/L)·(2·RTT_ij + L·ps/BW + PT_i)` and
-/// `et_j = (1/N_j)·Σ_{l≠j} (2·RTT_jl + su·nl_jl/BW)`.
+/// `et_j = (1/N_j)·Σ_{l≠j} (2·RTT_jl + su·nl_jl/BW)`. Robots that share a server, as under
+/// hash-url, and do not speak to each other are polite only when each waits for all: `PT` times
+/// their number.
 pub fn evaluate(
     web: &Web,
     internet: &Internet,
@@ -43,6 +60,7 @@ pub fn evaluate(
     let robots = assignment.robots;
     let sizes = web.server_pages(conditions.unit);
     let largest_size = sizes.iter().copied().max().unwrap_or(0);
+    let sharers = sharers(web, assignment, conditions.unit);
     let together = conditions.pages_per_connection.max(1);
     let mut download = vec![0.0; robots];
     let mut links = vec![0_u64; robots * robots];
@@ -56,13 +74,15 @@ pub fn evaluate(
                 links[robot * robots + assignment.of_page(target) as usize] += 1;
             }
         }
-        let size = sizes[web.server_of(host, conditions.unit) as usize];
+        let server = web.server_of(host, conditions.unit) as usize;
+        let (size, sharers) = (sizes[server], f64::from(sharers[server]));
         for (j, &pages) in (0..).zip(&own).filter(|(_, pages)| **pages > 0) {
             let rtt = internet.rtt(j, web.address_of(host));
             let duration = conditions.duration(rtt, together);
             let pause = conditions.politeness.interval(size, largest_size, duration);
             let visits = f64::from(pages) / f64::from(together);
-            download[j as usize] += visits * (duration + pause) / f64::from(conditions.connections);
+            download[j as usize] +=
+                visits * (duration + sharers * pause) / f64::from(conditions.connections);
         }
     }
     let handed_over = (0..robots * robots)

@@ -225,3 +225,6 @@ fn costs(web: &Web, unit: Unit, robots: &[Vertex], cost: impl Fn(u32, u32) -> f6
     }
     costs
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,7 +34,7 @@ fn civil(time: Time) -> [i64; 7] {
 }
 
 /// `2026-11-16T03:15:42.000Z`
-pub(crate) fn iso(time: Time) -> String {
+pub fn iso(time: Time) -> String {
     let [year, month, day, hour, minute, second, milli] = civil(time);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
 }
@@ -46,7 +46,7 @@ pub(crate) fn digits(time: Time) -> String {
 }
 
 /// Reads a WARC date of any precision down to the millisecond, or 14 digits.
-pub(crate) fn parse(text: &str) -> Option<Time> {
+pub fn parse(text: &str) -> Option<Time> {
     let mut numbers = [1970, 1, 1, 0, 0, 0];
     let digits: String = text.chars().take(19).filter(char::is_ascii_digit).collect();
     let widths = [4, 2, 2, 2, 2, 2];

@@ -35,7 +35,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// `sha1:` and the digest in base 32.
-pub(crate) fn digest_text(digest: &Digest) -> String {
+pub fn digest_text(digest: &Digest) -> String {
     const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let mut text = String::from("sha1:");
     for five in digest.chunks(5) {

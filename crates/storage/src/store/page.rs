@@ -68,6 +68,8 @@ pub struct PageRow {
     pub last_failure: Option<(Time, u8)>,
     /// Where the last full copy is in the archive.
     pub place: Option<Place>,
+    /// The time of that record, by which later records refer to it.
+    pub copied: Option<Time>,
     /// The content type, as far as it is kept.
     pub content_type: Option<Vec<u8>>,
     /// Length of the body in bytes.
@@ -93,6 +95,7 @@ pub(crate) fn encode(row: &PageRow) -> Vec<u8> {
     }
     present |= u8::from(row.place.is_some()) << 5;
     present |= u8::from(row.redirect_to.is_some()) << 6;
+    present |= u8::from(row.copied.is_some()) << 7;
     out.push(present);
     // each relative to the one before: they lie close together
     let mut before = 0;
@@ -110,6 +113,9 @@ pub(crate) fn encode(row: &PageRow) -> Vec<u8> {
     }
     if let Some(page) = row.redirect_to {
         put_varint(&mut out, u64::from(page.0));
+    }
+    if let Some(copied) = row.copied {
+        put_signed(&mut out, copied);
     }
     out.extend_from_slice(&row.digest);
     out.extend_from_slice(&row.text.to_le_bytes());
@@ -225,7 +231,13 @@ fn row(bytes: &[u8]) -> Option<PageRow> {
     } else {
         None
     };
+    let copied = if present >> 7 & 1 == 1 {
+        Some(fields.signed()?)
+    } else {
+        None
+    };
     Some(PageRow {
+        copied,
         state,
         first_visit,
         last_visit,

@@ -35,7 +35,7 @@ fn write(page: &mut String, summary: &Summary) -> fmt::Result {
     sizes.sort_unstable();
     sizes.dedup();
     if sizes.len() > 1 {
-        let charts: [(&str, &str, fn(&Row) -> Option<f64>); 3] = [
+        let charts: [Measure; 3] = [
             ("Download time", "seconds", |row| row.download_seconds),
             ("Download time by formula", "seconds", |row| {
                 Some(row.formula_download_seconds)
@@ -56,6 +56,9 @@ fn write(page: &mut String, summary: &Summary) -> fmt::Result {
     }
     writeln!(page, "</body></html>")
 }
+
+/// A title, a unit, and the value of a row.
+type Measure = (&'static str, &'static str, fn(&Row) -> Option<f64>);
 
 fn table(page: &mut String, summary: &Summary) -> fmt::Result {
     let class = |is_text: bool| if is_text { " class=\"text\"" } else { "" };

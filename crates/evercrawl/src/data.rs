@@ -1,0 +1,181 @@
+//! The data directory of a crawl, as the commands that look at it find it.
+
+use crate::bad_input::BadInput;
+use crate::crawl::read_config;
+use crate::terminal::is_obeyed;
+use anyhow::Result;
+use robot::config::Config;
+use robot::control::Remote;
+use std::collections::HashMap;
+use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
+use std::path::{Path, PathBuf};
+use storage::{HostId, HostRow, PageId, Reader};
+use url::Url;
+
+/// Which crawl.
+#[derive(clap::Args)]
+pub struct Which {
+    /// The configuration of the crawl (TOML), where it has one.
+    #[arg(short, long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where the crawl keeps everything [default: evercrawl-data].
+    #[arg(long, value_name = "DIRECTORY")]
+    data: Option<PathBuf>,
+}
+
+/// A crawl that is or was.
+pub struct Data {
+    pub directory: PathBuf,
+    pub config: Config,
+}
+
+impl Which {
+    pub fn find(&self) -> Result<Data> {
+        let config = read_config(self.config.as_deref())?;
+        let directory = self.data.clone().unwrap_or_else(|| config.data.0.clone());
+        Ok(Data { directory, config })
+    }
+}
+
+impl Data {
+    /// The pages, hosts and visits.
+    pub fn reader(&self) -> Result<Reader> {
+        let state = robot::state_directory(&self.directory);
+        match Reader::open(&state) {
+            Err(storage::Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                Err(self.absent("crawl"))
+            }
+            opened => Ok(opened?),
+        }
+    }
+
+    /// The crawl, if one is running now.
+    pub fn running(&self) -> Option<Remote> {
+        Remote::find(&self.directory)
+    }
+
+    /// The directory of the WARC files.
+    pub fn archive(&self) -> Result<PathBuf> {
+        let archive = robot::archive_directory(&self.directory);
+        if archive.is_dir() {
+            Ok(archive)
+        } else {
+            Err(self.absent("archive"))
+        }
+    }
+
+    fn absent(&self, what: &str) -> anyhow::Error {
+        let reason = format!(
+            "no {what} here; `evercrawl crawl URL` begins a crawl, --data names the directory of one"
+        );
+        BadInput::file(&self.directory, reason).into()
+    }
+
+    /// The page that a URL stands for.
+    pub fn page(&self, reader: &Reader, url: &Url) -> Result<Option<PageId>> {
+        Ok(reader.find(&self.config.keys.canonical().key(url))?)
+    }
+}
+
+/// Scheme, name and port of every host, and what is kept of it.
+pub fn hosts(reader: &Reader) -> Result<HashMap<HostId, HostRow>> {
+    Ok(reader.hosts()?.collect::<storage::Result<_>>()?)
+}
+
+/// Whether a host (`http://example.org:8080`) is the one meant: by all of it, or by its name with
+/// or without the port.
+pub fn is_host(origin: &str, wanted: &str) -> bool {
+    let name = origin.split_once("://").map_or(origin, |(_, name)| name);
+    let wanted = wanted.trim_end_matches('/');
+    let bare = match name.rsplit_once(':') {
+        Some((bare, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => bare,
+        _ => name,
+    };
+    [origin, name, bare]
+        .iter()
+        .any(|form| form.eq_ignore_ascii_case(wanted))
+}
+
+/// A URL as given in an argument.
+pub fn read_url(text: &str) -> Result<Url> {
+    let base = Url::parse("http://invalid/").expect("a URL");
+    let absolute = Url::parse(text.trim()).map_err(frontier::key::Refused::from);
+    let read = absolute.and_then(|_| frontier::key::parse_link(&base, text));
+    read.map_err(|why| BadInput(format!("'{}': {why}", crate::terminal::plain(text))).into())
+}
+
+/// Standard output, for many lines.
+pub fn output() -> BufWriter<StdoutLock<'static>> {
+    BufWriter::with_capacity(1 << 16, io::stdout().lock())
+}
+
+/// A value as one line of JSON, in which a terminal finds nothing to obey.
+pub fn json_line(out: &mut impl Write, value: &impl serde::Serialize) -> Result<()> {
+    // not written directly: the error of a closed pipe would be hidden inside another
+    let mut line = serde_json::to_string(value)?;
+    if line.contains(is_obeyed) {
+        // within strings, where the escape means the same
+        let escaped = |c: char| {
+            if is_obeyed(c) {
+                format!("\\u{:04x}", c as u32)
+            } else {
+                c.into()
+            }
+        };
+        line = line.chars().map(escaped).collect();
+    }
+    Ok(writeln!(out, "{line}")?)
+}
+
+/// Files in a directory and their bytes.
+pub fn size(directory: &Path) -> (u64, u64) {
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return (0, 0);
+    };
+    let lengths = entries.filter_map(|entry| {
+        let entry = entry.ok()?;
+        let is_archive = entry.file_name().to_string_lossy().ends_with(".warc.gz");
+        is_archive.then(|| entry.metadata().map_or(0, |found| found.len()))
+    });
+    lengths.fold((0, 0), |(files, bytes), length| (files + 1, bytes + length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_named_in_any_way() {
+        let origin = "http://www.example.org:8080";
+        for wanted in [
+            origin,
+            "www.example.org:8080",
+            "WWW.example.org",
+            "http://www.example.org:8080/",
+        ] {
+            assert!(is_host(origin, wanted), "{wanted}");
+        }
+        for wanted in ["example.org", "www.example.org:80", "8080", ""] {
+            assert!(!is_host(origin, wanted), "{wanted}");
+        }
+        assert!(is_host("http://[::1]:80", "[::1]"));
+        assert!(is_host("http://[::1]", "[::1]"));
+    }
+
+    #[test]
+    fn only_urls_that_can_be_crawled_are_urls() {
+        assert_eq!(
+            read_url("HTTP://Example.org/a#b").unwrap().as_str(),
+            "http://example.org/a"
+        );
+        for text in [
+            "",
+            "example.org",
+            "mailto:a@b",
+            "http://",
+            "http://a/\u{1b}[2J",
+        ] {
+            assert!(read_url(text).unwrap_err().is::<BadInput>(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! `evercrawl export`: a crawl's data, taken elsewhere.
+
+mod parquet;
+mod target;
+mod warc;
+
+use crate::data::{self, Data, Which, is_host};
+use crate::page_view::{PageView, State};
+use crate::terminal::complain;
+use anyhow::Result;
+use clap::ValueEnum;
+use parquet::{Column, Kind, Parquet};
+use std::io::Write;
+use std::path::PathBuf;
+use target::Target;
+
+const MORE: &str = "\
+Formats:
+  csv      one row for each page: url, host, state, status, depth, times, visits, changes, minor,
+           failure, digest, content type, length
+  parquet  the same columns, typed and compressed
+  urls     one URL a line
+  warc     the archive's records in one file, one gzip member each; damaged ones are left out
+
+Files appear when they are whole. Without --out everything goes to standard output.
+
+Examples:
+  evercrawl export --format csv --out pages.csv
+  evercrawl export --format urls --state gone
+  evercrawl export --format warc --host www.example.org --out www.warc.gz";
+
+/// Export pages or archive records for other tools.
+#[derive(clap::Args)]
+#[command(after_help = MORE)]
+pub struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    /// What to write.
+    #[arg(long, value_enum)]
+    format: Format,
+    /// The file to write.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Only what is of a host: its name, or scheme, name and port.
+    #[arg(long)]
+    host: Option<String>,
+    /// Only pages in a state.
+    #[arg(long, value_enum)]
+    state: Option<State>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Csv,
+    Parquet,
+    Warc,
+    Urls,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let data = arguments.which.find()?;
+    let mut target = match arguments.format {
+        Format::Warc => {
+            if arguments.state.is_some() {
+                let what = "--state is for pages; archive records have none";
+                return Err(crate::bad_input::BadInput(what.into()).into());
+            }
+            let files = storage::archive::files(&data.archive()?)?;
+            let inputs: Vec<PathBuf> = files.into_iter().map(|(_, path)| path).collect();
+            Target::open(arguments.out.as_deref(), true, &inputs)?
+        }
+        format => {
+            data.reader()?;
+            Target::open(arguments.out.as_deref(), format == Format::Parquet, &[])?
+        }
+    };
+    let damaged = match arguments.format {
+        Format::Csv => {
+            let mut rows = csv::Writer::from_writer(&mut target);
+            let damaged = each_page(&data, arguments, |page| Ok(rows.serialize(page)?))?;
+            rows.flush()?;
+            damaged
+        }
+        Format::Parquet => {
+            let mut file = Parquet::start(&mut target, columns())?;
+            let damaged = each_page(&data, arguments, |page| {
+                push(file.columns(), page);
+                Ok(file.end_row()?)
+            })?;
+            file.finish()?;
+            damaged
+        }
+        Format::Urls => each_page(&data, arguments, |page| {
+            Ok(writeln!(target, "{}", page.url)?)
+        })?,
+        Format::Warc => warc::write(&data, arguments.host.as_deref(), &mut target)?,
+    };
+    target.finish()?;
+    if damaged > 0 {
+        let lost = format!("{damaged} damaged entries were left out");
+        complain("warning", &lost);
+    }
+    Ok(())
+}
+
+/// Calls `with` for each page wanted; returns how many could not be read.
+fn each_page(
+    data: &Data,
+    arguments: &Arguments,
+    mut with: impl FnMut(&PageView) -> Result<()>,
+) -> Result<u64> {
+    let reader = data.reader()?;
+    let hosts = data::hosts(&reader)?;
+    let mut damaged = 0;
+    for entry in reader.pages()? {
+        let page = entry.and_then(|entry| {
+            let state = arguments.state;
+            let wanted = state.is_none_or(|state| state == State::of(entry.row.as_ref()));
+            let read = wanted.then(|| PageView::read(&reader, &hosts, &entry));
+            read.transpose()
+        });
+        match page {
+            Ok(Some(page)) => {
+                let host = arguments.host.as_deref();
+                if host.is_none_or(|wanted| is_host(&page.host, wanted)) {
+                    with(&page)?;
+                }
+            }
+            Ok(None) => {}
+            Err(_) => damaged += 1,
+        }
+    }
+    Ok(damaged)
+}
+
+fn columns() -> Vec<Column> {
+    let columns = [
+        ("url", Kind::Text),
+        ("host", Kind::Text),
+        ("state", Kind::Text),
+        ("status", Kind::Number),
+        ("depth", Kind::Number),
+        ("added", Kind::Time),
+        ("first_visit", Kind::Time),
+        ("last_visit", Kind::Time),
+        ("last_change", Kind::Time),
+        ("last_modified", Kind::Time),
+        ("visits", Kind::Number),
+        ("changes", Kind::Number),
+        ("minor", Kind::Number),
+        ("last_failure", Kind::Time),
+        ("failure", Kind::Text),
+        ("digest", Kind::Text),
+        ("content_type", Kind::Text),
+        ("length", Kind::Number),
+    ];
+    columns.map(|(name, kind)| Column::new(name, kind)).into()
+}
+
+/// A page as a row, in the order of [`columns`].
+fn push(columns: &mut [Column], page: &PageView) {
+    let mut columns = columns.iter_mut();
+    let mut next = || columns.next().expect("a column for each value");
+    let time = |moment: Option<crate::moment::Moment>| moment.map(|moment| moment.0);
+    next().text(Some(&page.url));
+    next().text(Some(&page.host));
+    next().text(Some(page.state.word()));
+    next().number(page.status.map(i64::from));
+    next().number(Some(i64::from(page.depth)));
+    next().number(Some(page.added.0));
+    next().number(time(page.first_visit));
+    next().number(time(page.last_visit));
+    next().number(time(page.last_change));
+    next().number(time(page.last_modified));
+    next().number(Some(i64::from(page.visits)));
+    next().number(Some(i64::from(page.changes)));
+    next().number(Some(i64::from(page.minor)));
+    next().number(time(page.last_failure));
+    next().text(page.failure);
+    next().text(page.digest.as_deref());
+    next().text(page.content_type.as_deref());
+    next().number(page.length.map(u64::cast_signed));
+}

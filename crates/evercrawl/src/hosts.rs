@@ -1,0 +1,120 @@
+//! `evercrawl hosts`: the hosts known, their pages and how they are spared.
+
+use crate::data::{self, Which};
+use crate::page_view::State;
+use crate::terminal::plain;
+use anyhow::Result;
+use robot::view::HostView;
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::io::Write;
+use storage::HostId;
+
+const MORE: &str = "\
+While a crawl runs, each host says what it waits for: its interval, its robots.txt, an answer, other
+hosts at its address, or work.
+
+Examples:
+  evercrawl hosts
+  evercrawl hosts --json | jq -r 'select(.crawl_delay > 10) | .host'";
+
+/// List the hosts known: pages by state, interval, robots.txt, what they wait for.
+#[derive(clap::Args)]
+#[command(after_help = MORE)]
+pub struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    /// Print a JSON object a line.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Default, Serialize)]
+struct Pages {
+    live: u32,
+    new: u32,
+    redirect: u32,
+    gone: u32,
+    excluded: u32,
+}
+
+impl Pages {
+    fn count(&mut self, state: State) {
+        *match state {
+            State::Live => &mut self.live,
+            State::New => &mut self.new,
+            State::Redirect => &mut self.redirect,
+            State::Gone => &mut self.gone,
+            State::Excluded => &mut self.excluded,
+        } += 1;
+    }
+
+    fn all(&self) -> u32 {
+        self.live + self.new + self.redirect + self.gone + self.excluded
+    }
+}
+
+#[derive(Serialize)]
+struct View {
+    #[serde(flatten)]
+    host: HostView,
+    pages: Pages,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let data = arguments.which.find()?;
+    let reader = data.reader()?;
+    let mut pages: HashMap<HostId, Pages> = HashMap::new();
+    for entry in reader.pages()?.flatten() {
+        let of = pages.entry(entry.host).or_default();
+        of.count(State::of(entry.row.as_ref()));
+    }
+    let scheduled = data.running().and_then(|remote| remote.hosts().ok());
+    let mut scheduled: HashMap<String, HostView> = (scheduled.into_iter().flatten())
+        .map(|view| (view.host.clone(), view))
+        .collect();
+    let mut views: Vec<View> = data::hosts(&reader)?
+        .into_iter()
+        .map(|(id, row)| {
+            let pages = pages.get(&id).copied().unwrap_or_default();
+            let host = scheduled.remove(&row.name).unwrap_or_else(|| {
+                robot::offline::host_view(&row.name, &row.blob, pages.all(), &data.config)
+            });
+            View { host, pages }
+        })
+        .collect();
+    views.sort_by_cached_key(|view| (Reverse(view.pages.all()), view.host.host.clone()));
+    let mut out = data::output();
+    if !arguments.json {
+        writeln!(
+            out,
+            "{:>8} {:>8} {:>8} {:>8} {:>8} {:>9}  host",
+            "live", "new", "redirect", "gone", "excluded", "interval"
+        )?;
+    }
+    for view in &views {
+        if arguments.json {
+            data::json_line(&mut out, view)?;
+        } else {
+            writeln!(out, "{}", line(view))?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+fn line(view: &View) -> String {
+    let (host, pages) = (&view.host, view.pages);
+    format!(
+        "{:>8} {:>8} {:>8} {:>8} {:>8} {:>7.2} s  {}; robots.txt: {}; waits for {}",
+        pages.live,
+        pages.new,
+        pages.redirect,
+        pages.gone,
+        pages.excluded,
+        host.interval,
+        plain(&host.host),
+        plain(&host.robots),
+        plain(&host.waits_for),
+    )
+}

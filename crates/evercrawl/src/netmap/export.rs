@@ -1,0 +1,167 @@
+//! `evercrawl netmap export`: what the partitioner reads.
+
+use super::open_existing;
+use crate::bad_input::BadInput;
+use crate::new_file::{NewFile, check_target};
+use crate::terminal;
+use anyhow::Result;
+use netmap::approximate::Settings;
+use netmap::atlas::Atlas;
+use netmap::place::Point;
+use netmap::store::{Located, Store};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+/// Write RTTs and places as CSV, in the form that `evercrawl partition` reads.
+///
+/// RTTs have the columns `robot,host,milliseconds`, places `host,latitude,longitude`. A host is
+/// called by its names; by its address when it has none.
+#[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["rtt", "places"]))]
+pub struct Arguments {
+    /// Where RTTs go
+    #[arg(long, value_name = "FILE")]
+    rtt: Option<PathBuf>,
+
+    /// Where places go
+    #[arg(long, value_name = "FILE")]
+    places: Option<PathBuf>,
+
+    /// Also the pairs that nobody measured, estimated by whatever is better on held-back pairs
+    #[arg(long, requires = "rtt")]
+    complete: bool,
+
+    /// The map
+    #[arg(long, value_name = "FILE", default_value = "netmap.db")]
+    db: PathBuf,
+
+    /// Decides the start of the coordinates
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    for target in [&arguments.rtt, &arguments.places].into_iter().flatten() {
+        check_target(target, &[&arguments.db])?;
+    }
+    let store = open_existing(&arguments.db)?;
+    let located = store.located()?;
+    let names: BTreeMap<IpAddr, Vec<String>> =
+        located.iter().map(|l| (l.address, called(l))).collect();
+    let measurements = store.measurements()?;
+    let hosts: BTreeSet<IpAddr> = measurements.iter().map(|m| m.address).collect();
+    let mut told = Vec::new();
+    if let Some(path) = &arguments.rtt {
+        if measurements.is_empty() {
+            return Err(
+                BadInput::file(&arguments.db, "has no RTTs: probe some hosts first").into(),
+            );
+        }
+        let mut rows = Vec::new();
+        for m in &measurements {
+            for name in &names[&m.address] {
+                rows.push((m.source.clone(), name.clone(), m.rtt_ms));
+            }
+        }
+        let measured = rows.len();
+        if arguments.complete {
+            rows.extend(estimated(&store, &hosts, &names, arguments.seed)?);
+        }
+        rows.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+        let lines = rows
+            .iter()
+            .map(|(robot, host, ms)| vec![robot.clone(), host.clone(), format!("{ms:.3}")]);
+        write(path, &["robot", "host", "milliseconds"], lines)?;
+        told.push(format!(
+            "{measured} measured RTTs, {} estimated ones\n",
+            rows.len() - measured
+        ));
+    }
+    if let Some(path) = &arguments.places {
+        let mut points: BTreeMap<String, Point> = BTreeMap::new();
+        for l in located.iter().filter(|l| hosts.contains(&l.address)) {
+            if let Some(best) = l.places.first() {
+                points.extend(called(l).into_iter().map(|name| (name, best.point)));
+            }
+        }
+        let count = points.len();
+        let lines = points.into_iter().map(|(name, point)| {
+            vec![
+                name,
+                format!("{:.4}", point.latitude),
+                format!("{:.4}", point.longitude),
+            ]
+        });
+        write(path, &["host", "latitude", "longitude"], lines)?;
+        told.push(format!("{count} places\n"));
+    }
+    Ok(terminal::print(&told.concat())?)
+}
+
+fn called(located: &Located) -> Vec<String> {
+    if located.names.is_empty() {
+        vec![located.address.to_string()]
+    } else {
+        located.names.clone()
+    }
+}
+
+/// RTTs of robots to hosts that others have measured, by the method that does better on measured
+/// pairs held back from it; coordinates where that has no answer.
+fn estimated(
+    store: &Store,
+    hosts: &BTreeSet<IpAddr>,
+    names: &BTreeMap<IpAddr, Vec<String>>,
+    seed: u64,
+) -> Result<Vec<(String, String, f64)>> {
+    let atlas = Atlas::read(store)?;
+    let settings = Settings {
+        seed,
+        ..Settings::default()
+    };
+    let judged = atlas.judgement(&settings);
+    let by_path = judged.is_some_and(|(path, space)| path.error_p50 < space.error_p50);
+    let space = atlas.embedding(&settings);
+    let graph = atlas.graph();
+    let measurements = store.measurements()?;
+    let measured: BTreeSet<(&str, IpAddr)> = measurements
+        .iter()
+        .map(|m| (m.source.as_str(), m.address))
+        .collect();
+    let robots: BTreeSet<&str> = measurements.iter().map(|m| m.source.as_str()).collect();
+    let mut rows = Vec::new();
+    for robot in robots {
+        let Some(a) = atlas.vertex(robot) else {
+            continue;
+        };
+        let paths = graph.distances_from(a);
+        for host in hosts
+            .iter()
+            .filter(|&&host| !measured.contains(&(robot, host)))
+        {
+            let Some(b) = atlas.vertex(&host.to_string()).filter(|&b| b != a) else {
+                continue;
+            };
+            let path = Some(paths[b]).filter(|ms| by_path && ms.is_finite());
+            let rtt_ms = path.unwrap_or_else(|| space.rtt_ms(a, b));
+            for name in &names[host] {
+                rows.push((robot.to_owned(), name.clone(), rtt_ms));
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn write(path: &Path, header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Result<()> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(header)?;
+    for row in rows {
+        writer.write_record(row)?;
+    }
+    let mut file = NewFile::create(path)?;
+    file.write_all(&writer.into_inner()?)?;
+    file.finish()
+}

@@ -1,0 +1,44 @@
+//! `evercrawl netmap merge`: the maps of many robots as one.
+
+use super::{open, open_existing};
+use crate::bad_input::BadInput;
+use crate::terminal;
+use anyhow::{Context, Result};
+use std::path::PathBuf;
+
+/// Take over what other maps have: the union of all robots' measurements.
+///
+/// Nothing is taken twice, so the same map may be merged again when it has grown.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Other maps
+    #[arg(value_name = "FILE", required = true)]
+    others: Vec<PathBuf>,
+
+    /// The map that grows; made if need be
+    #[arg(long, value_name = "FILE", default_value = "netmap.db")]
+    db: PathBuf,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let own = arguments.db.canonicalize().ok();
+    for other in &arguments.others {
+        drop(open_existing(other)?);
+        if own.is_some() && other.canonicalize().ok() == own {
+            return Err(BadInput::file(other, "is the map itself").into());
+        }
+    }
+    let mut store = open(&arguments.db)?;
+    for other in &arguments.others {
+        let merged = store.merge(other);
+        merged.with_context(|| format!("cannot take over {}", other.display()))?;
+    }
+    let told = format!(
+        "robots          {}\nmeasured pairs  {}\nroutes          {}\n",
+        store.sources()?.len(),
+        store.measurements()?.len(),
+        store.routes()?.len()
+    );
+    Ok(terminal::print(&told)?)
+}

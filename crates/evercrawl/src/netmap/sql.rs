@@ -1,0 +1,70 @@
+//! `evercrawl netmap sql`: questions to the map.
+
+use super::{columns, open_existing};
+use crate::bad_input::BadInput;
+use crate::terminal;
+use anyhow::Result;
+use std::path::PathBuf;
+
+const TABLES: &str = "\
+Tables: hosts, addresses, host_addresses, sources, attempts, end_to_end, rtt_samples, routes, hops,
+address_blocks, autonomous_systems, cities, places. Their columns:
+  evercrawl netmap sql \"SELECT sql FROM sqlite_schema\"";
+
+/// Ask the map a question in SQL; nothing can be changed.
+#[derive(clap::Args)]
+#[command(after_help = TABLES)]
+pub struct Arguments {
+    /// The question
+    #[arg(value_name = "SQL")]
+    question: String,
+
+    /// The map
+    #[arg(long, value_name = "FILE", default_value = "netmap.db")]
+    db: PathBuf,
+
+    /// Print the answer as JSON: an array of rows
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+
+    /// Print the answer as CSV
+    #[arg(long)]
+    csv: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let store = open_existing(&arguments.db)?;
+    let asked = store.ask(&arguments.question);
+    let answer =
+        asked.map_err(|error| BadInput(format!("the question cannot be answered: {error}")))?;
+    let text = if arguments.json {
+        let row = |row: &Vec<Option<String>>| {
+            let fields = answer
+                .columns
+                .iter()
+                .cloned()
+                .zip(row.iter().cloned().map(Into::into));
+            serde_json::Value::Object(fields.collect())
+        };
+        let rows: Vec<serde_json::Value> = answer.rows.iter().map(row).collect();
+        serde_json::to_string_pretty(&rows)? + "\n"
+    } else if arguments.csv {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        writer.write_record(&answer.columns)?;
+        for row in &answer.rows {
+            writer.write_record(row.iter().map(|field| field.as_deref().unwrap_or("")))?;
+        }
+        String::from_utf8(writer.into_inner()?)?
+    } else {
+        let header: Vec<&str> = answer.columns.iter().map(String::as_str).collect();
+        let field = |field: &Option<String>| field.clone().unwrap_or_else(|| "–".to_owned());
+        let rows: Vec<Vec<String>> = answer
+            .rows
+            .iter()
+            .map(|row| row.iter().map(field).collect())
+            .collect();
+        columns::table(&header, &rows)
+    };
+    Ok(terminal::print(&text)?)
+}

@@ -1,0 +1,124 @@
+//! A page as it is shown and exported.
+
+use crate::moment::Moment;
+use crate::terminal::plain;
+use clap::ValueEnum;
+use serde::Serialize;
+use std::collections::HashMap;
+use storage::archive::digest_text;
+use storage::{HostId, HostRow, PageEntry, PageId, PageRow, PageState, Reader};
+
+/// What a page is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// There is a copy of it.
+    Live,
+    /// Known, no visit succeeded yet.
+    New,
+    /// Missing twice in a row, or for long.
+    Gone,
+    /// Not to be fetched: robots.txt, scope, or content type.
+    Excluded,
+    /// It points elsewhere.
+    Redirect,
+}
+
+impl State {
+    pub fn of(row: Option<&PageRow>) -> Self {
+        match row.map(|row| row.state) {
+            None | Some(PageState::New) => Self::New,
+            Some(PageState::Live) => Self::Live,
+            Some(PageState::Redirect) => Self::Redirect,
+            Some(PageState::Gone) => Self::Gone,
+            Some(PageState::Excluded) => Self::Excluded,
+        }
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::New => "new",
+            Self::Gone => "gone",
+            Self::Excluded => "excluded",
+            Self::Redirect => "redirect",
+        }
+    }
+}
+
+/// All that is known of a page, in a row. Nothing in it is obeyed by a terminal.
+#[derive(Clone, Debug, Serialize)]
+pub struct PageView {
+    pub url: String,
+    pub host: String,
+    pub state: State,
+    /// The last HTTP status.
+    pub status: Option<u16>,
+    /// Links from a seed.
+    pub depth: u16,
+    pub added: Moment,
+    pub first_visit: Option<Moment>,
+    pub last_visit: Option<Moment>,
+    pub last_change: Option<Moment>,
+    pub last_modified: Option<Moment>,
+    pub visits: u32,
+    pub changes: u32,
+    pub minor: u32,
+    pub last_failure: Option<Moment>,
+    pub failure: Option<&'static str>,
+    pub digest: Option<String>,
+    pub content_type: Option<String>,
+    pub length: Option<u64>,
+}
+
+impl PageView {
+    /// The page of an entry, with its URL.
+    pub fn read(
+        reader: &Reader,
+        hosts: &HashMap<HostId, HostRow>,
+        entry: &PageEntry,
+    ) -> storage::Result<Self> {
+        let row = entry.row.clone().unwrap_or_default();
+        let answered = row.visits > 0;
+        let name = hosts.get(&entry.host).map(|host| plain(&host.name));
+        Ok(Self {
+            url: plain(&reader.address(entry.id)?.url),
+            host: name.unwrap_or_default(),
+            state: State::of(entry.row.as_ref()),
+            status: Some(row.status).filter(|&status| status > 0),
+            depth: entry.depth,
+            added: Moment(entry.added),
+            first_visit: row.first_visit.map(Moment),
+            last_visit: row.last_visit.map(Moment),
+            last_change: row.last_change.map(Moment),
+            last_modified: row.last_modified.map(Moment),
+            visits: row.visits,
+            changes: row.changes,
+            minor: row.minor,
+            last_failure: row.last_failure.map(|(at, _)| Moment(at)),
+            failure: row.last_failure.map(|(_, cause)| robot::cause::word(cause)),
+            digest: answered.then(|| digest_text(&row.digest)),
+            content_type: (row.content_type.as_deref())
+                .map(|kind| plain(&String::from_utf8_lossy(kind))),
+            length: answered.then_some(row.length),
+        })
+    }
+
+    /// One page by its number.
+    pub fn of(
+        reader: &Reader,
+        hosts: &HashMap<HostId, HostRow>,
+        page: PageId,
+    ) -> storage::Result<Self> {
+        let address = reader.address(page)?;
+        let entry = PageEntry {
+            id: page,
+            host: address.host,
+            depth: address.depth,
+            from: address.from,
+            added: address.added,
+            row: reader.page(page)?,
+        };
+        Self::read(reader, hosts, &entry)
+    }
+}

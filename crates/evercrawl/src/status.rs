@@ -1,0 +1,218 @@
+//! `evercrawl status`: how a crawl stands, at work or not.
+
+use crate::crawl::bytes;
+use crate::data::{self, Data, Which};
+use crate::moment::{Moment, duration};
+use crate::terminal::{self, grouped, plain};
+use anyhow::Result;
+use robot::offline::Offline;
+use robot::view::Status;
+use serde::Serialize;
+use std::fmt::Write;
+
+const MORE: &str = "\
+Figures:
+  While a crawl runs they come from it, and what is counted is counted since it started. Otherwise
+  they are worked out from the data directory: visits, changes and failures are those of the log of
+  visits, and copies have aged since.
+
+  Estimated freshness is the share of copies that are still what the server has, by the model that
+  the revisits rest on. Copies never revisited count with what is usual on their host; how many they
+  are is said beside it.
+
+Examples:
+  evercrawl status
+  evercrawl status --json --data mirror | jq .estimated_freshness";
+
+/// Show how a crawl stands: pages, visits, changes, failures, freshness.
+#[derive(clap::Args)]
+#[command(after_help = MORE)]
+pub struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The status with what only the data directory tells.
+#[derive(Serialize)]
+struct View {
+    data: String,
+    #[serde(flatten)]
+    status: Status,
+    /// Since when visits and failures are counted.
+    since: Option<Moment>,
+    /// The last visit, unless visits are being made now.
+    last_visit: Option<Moment>,
+    /// Pages that point elsewhere; known of a crawl that is not running.
+    pages_redirect: Option<u64>,
+    minor_share: Option<f64>,
+    archive_files: u64,
+    archive_bytes: u64,
+    damaged_entries: u64,
+    /// A crawl runs and does not answer.
+    silent: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let data = arguments.which.find()?;
+    data.reader()?;
+    let view = View::look(&data)?;
+    let mut out = data::output();
+    if arguments.json {
+        data::json_line(&mut out, &view)?;
+        return Ok(std::io::Write::flush(&mut out)?);
+    }
+    drop(out);
+    Ok(terminal::print(&view.text())?)
+}
+
+impl View {
+    fn look(data: &Data) -> Result<Self> {
+        let now = Moment::now();
+        let remote = data.running();
+        let live = remote.as_ref().and_then(|remote| remote.status().ok());
+        let is_silent = live.is_none() && remote.is_some() && data.running().is_some();
+        let (archive_files, archive_bytes) = data::size(&robot::archive_directory(&data.directory));
+        let mut view = Self {
+            data: data.directory.display().to_string(),
+            status: Status::default(),
+            since: None,
+            last_visit: None,
+            pages_redirect: None,
+            minor_share: None,
+            archive_files,
+            archive_bytes,
+            damaged_entries: 0,
+            silent: is_silent,
+        };
+        if let Some(status) = live {
+            view.since = Some(Moment::from_seconds(now.seconds() - status.seconds));
+            view.status = status;
+        } else {
+            let offline = Offline::read(&data.directory, &data.config)?;
+            view.status = offline.status(now.seconds());
+            view.since = offline.since.map(Moment);
+            view.last_visit = offline.last_visit.map(Moment);
+            view.pages_redirect = Some(offline.redirects);
+            view.damaged_entries = offline.damaged;
+        }
+        let found = view.status.changes + view.status.minor_changes;
+        view.minor_share = (found > 0).then(|| view.status.minor_changes as f64 / found as f64);
+        Ok(view)
+    }
+
+    fn text(&self) -> String {
+        let s = &self.status;
+        let mut text = String::new();
+        let mut row = |name: &str, value: &str| {
+            let _ = writeln!(text, "{name:<10} {value}");
+        };
+        let number = |count: u64| grouped(count as usize);
+        row(
+            "crawl",
+            &format!("{} · {}", plain(&self.data), self.state()),
+        );
+        let mut pages = format!(
+            "{} known · {} fetched · {} waiting · {} gone · {} excluded · {} hosts",
+            number(s.pages_known),
+            number(s.pages_fetched),
+            number(s.new_waiting),
+            number(s.pages_gone),
+            number(s.pages_excluded),
+            number(s.hosts),
+        );
+        if let Some(redirects) = self.pages_redirect {
+            let _ = write!(
+                pages,
+                " · {} of those fetched are redirects",
+                number(redirects)
+            );
+        }
+        row("pages", &pages);
+        row(
+            "visits",
+            &format!(
+                "{} · {} first · {} again · {}",
+                number(s.requests),
+                number(s.first_visits),
+                number(s.revisits),
+                bytes(s.bytes)
+            ),
+        );
+        if s.running {
+            row(
+                "now",
+                &format!(
+                    "{:.1} requests/s · {} under way · {} revisits due · {:.3} revisits/s allowed",
+                    s.requests_per_second, s.under_way, s.due_waiting, s.revisit_budget
+                ),
+            );
+        }
+        let mut changes = format!("{} · {} minor", number(s.changes), number(s.minor_changes));
+        if let Some(share) = self.minor_share {
+            let _ = write!(changes, " ({:.0} % of all)", 100.0 * share);
+        }
+        row("changes", &changes);
+        row("freshness", &self.freshness());
+        if !s.failures.is_empty() {
+            let causes: Vec<String> = (s.failures.iter())
+                .map(|(cause, count)| format!("{} {}", plain(cause), number(*count)))
+                .collect();
+            row("no copy", &causes.join(" · "));
+        }
+        if s.trapped > 0 {
+            row(
+                "traps",
+                &format!("{} links not followed", number(s.trapped)),
+            );
+        }
+        if !s.slowest_hosts.is_empty() {
+            let slow = s.slowest_hosts.iter().take(3);
+            let slow: Vec<String> = slow
+                .map(|(h, t)| format!("{} {t:.2} s", plain(h)))
+                .collect();
+            row("slowest", &slow.join(" · "));
+        }
+        let archive = format!(
+            "{} in {} files",
+            bytes(self.archive_bytes),
+            self.archive_files
+        );
+        row("archive", &archive);
+        if self.damaged_entries > 0 {
+            let damage = format!("{} entries cannot be read", number(self.damaged_entries));
+            row("damage", &damage);
+        }
+        text
+    }
+
+    fn state(&self) -> String {
+        if self.silent {
+            return "running, but it does not answer; this is from its data".into();
+        }
+        match (self.status.running, self.last_visit) {
+            (true, _) => format!("running for {}", duration(self.status.seconds)),
+            (false, Some(last)) => format!("not running; last visit {last}"),
+            (false, None) => "not running; nothing visited yet".into(),
+        }
+    }
+
+    fn freshness(&self) -> String {
+        let Some(freshness) = self.status.estimated_freshness else {
+            return "no copies yet".into();
+        };
+        let (never, copies) = (self.status.never_revisited, self.status.pages_fetched);
+        let caution = if never >= copies {
+            "none was ever revisited: a guess".into()
+        } else {
+            let never = grouped(never as usize);
+            format!(
+                "{never} of {} copies never revisited",
+                grouped(copies as usize)
+            )
+        };
+        format!("{:.1} % estimated now · {caution}", 100.0 * freshness)
+    }
+}

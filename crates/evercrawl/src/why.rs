@@ -1,0 +1,194 @@
+//! `evercrawl why`: what is known of a URL, and why it is treated as it is.
+
+mod rules;
+mod text;
+
+use crate::data::{self, Data, Which, read_url};
+use crate::moment::{Moment, duration};
+use crate::page_view::{PageView, State};
+use crate::terminal;
+use anyhow::Result;
+use robot::offline::{self, Offline};
+use robot::view::PageWait;
+use rules::{Robots, Scope};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::io::Write;
+use storage::{HostRow, PageId, PageRow, Reader};
+use url::Url;
+
+const MORE: &str = "\
+Scope is judged by the configuration given with -c. Without one, or where that has no seeds, the
+crawl's own first URLs are taken for the seeds, and everything else is as by default.
+
+Examples:
+  evercrawl why https://docs.example.org/guide/
+  evercrawl why -c crawl.toml --json https://docs.example.org/guide/ | jq .robots";
+
+/// Tell why a URL is or is not fetched, and when it will be.
+///
+/// Whether it is in scope, which robots.txt rule holds, what the last visit brought, how often the
+/// page is believed to change, when it is due, and what it waits for.
+#[derive(clap::Args)]
+#[command(after_help = MORE)]
+pub struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    /// The URL; one that is not known is explained too.
+    url: String,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The answer.
+#[derive(Serialize)]
+struct Why {
+    url: String,
+    /// What makes two URLs the same page.
+    key: String,
+    running: bool,
+    known: bool,
+    page: Option<PageView>,
+    /// The page that linked to it first.
+    found_on: Option<String>,
+    redirects_to: Option<String>,
+    scope: Scope,
+    robots: Robots,
+    trap: Option<String>,
+    changes_per_day: Option<f64>,
+    /// Of 95 %.
+    changes_per_day_interval: Option<(f64, f64)>,
+    chance_fresh: Option<f64>,
+    due: Option<Moment>,
+    waits_for: String,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let data = arguments.which.find()?;
+    let reader = data.reader()?;
+    let url = read_url(&arguments.url)?;
+    let why = Why::find(&data, &reader, &url)?;
+    if arguments.json {
+        let mut out = data::output();
+        data::json_line(&mut out, &why)?;
+        return Ok(out.flush()?);
+    }
+    Ok(terminal::print(&text::text(&why))?)
+}
+
+impl Why {
+    fn find(data: &Data, reader: &Reader, url: &Url) -> Result<Self> {
+        let hosts = data::hosts(reader)?;
+        let remote = data.running();
+        let id = data.page(reader, url)?;
+        let address = id.map(|id| reader.address(id)).transpose()?;
+        let row = id.map(|id| reader.page(id)).transpose()?.flatten();
+        let depth = address.as_ref().map_or(0, |address| address.depth);
+        // the page is requested by the URL under which it was found
+        let requested = address
+            .as_ref()
+            .and_then(|known| Url::parse(&known.url).ok());
+        let asked = requested.as_ref().unwrap_or(url);
+        let scope = Scope::judge(&data.config, reader, asked, depth)?;
+        let robots = Robots::judge(&data.config, hosts.values(), asked);
+        let trap = match id {
+            Some(_) => None,
+            None => rules::trap(&data.config, reader, url)?,
+        };
+        let page_url = |page: Option<PageId>| {
+            let address = page.and_then(|page| reader.address(page).ok());
+            address.map(|address| address.url)
+        };
+        let mut why = Self {
+            url: url.to_string(),
+            key: data.config.keys.canonical().key(url),
+            running: remote.is_some(),
+            known: id.is_some(),
+            page: id.map(|id| PageView::of(reader, &hosts, id)).transpose()?,
+            found_on: page_url(address.as_ref().and_then(|address| address.from)),
+            redirects_to: page_url(row.as_ref().and_then(|row| row.redirect_to)),
+            scope,
+            robots,
+            trap,
+            changes_per_day: None,
+            changes_per_day_interval: None,
+            chance_fresh: None,
+            due: None,
+            waits_for: String::new(),
+        };
+        let Some(id) = id else {
+            why.waits_for = why.reason_unknown(reader)?;
+            return Ok(why);
+        };
+        let wait = if let Some(wait) = remote.and_then(|remote| remote.page(id).ok()) {
+            wait
+        } else {
+            why.running = false;
+            Offline::read(&data.directory, &data.config)?.page(id, Moment::now().seconds())
+        };
+        why.schedule(data, row.as_ref(), wait);
+        Ok(why)
+    }
+
+    /// When it is due, and what it waits for.
+    fn schedule(&mut self, data: &Data, row: Option<&PageRow>, wait: PageWait) {
+        self.changes_per_day = wait.changes_per_day;
+        self.changes_per_day_interval = wait.changes_per_day_interval;
+        self.chance_fresh = wait.chance_fresh;
+        let next_try = row.and_then(|row| offline::next_try(row, &data.config));
+        let due = wait.due.or(next_try).map(Moment::from_seconds);
+        self.due = due;
+        let left = due.map(|due| due.seconds() - Moment::now().seconds());
+        let robot = if self.running {
+            ""
+        } else {
+            ", and a robot: none is running"
+        };
+        let cause = row.and_then(|row| row.last_failure).map(|(_, cause)| cause);
+        let cause = cause.map_or("other", robot::cause::word);
+        self.waits_for = match (State::of(row), left) {
+            (State::Excluded, _) => format!("nothing: it is not fetched ({cause})"),
+            (State::Gone, Some(left)) if left > 0.0 => {
+                format!(
+                    "another look at a page that is gone, in {}{robot}",
+                    duration(left)
+                )
+            }
+            (State::New, Some(left)) if left > 0.0 => {
+                format!(
+                    "another try after a failure ({cause}), in {}{robot}",
+                    duration(left)
+                )
+            }
+            _ if self.running => wait.waits_for,
+            (State::New, _) => "its first visit, and a robot: none is running".into(),
+            _ => "a robot: none is running; the revisit policy decides when one is".into(),
+        };
+    }
+
+    /// Why a URL may not be known.
+    fn reason_unknown(&self, reader: &Reader) -> Result<String> {
+        if !self.scope.inside {
+            return Ok("nothing: links out of scope are not taken".into());
+        }
+        if self.trap.is_some() {
+            return Ok("nothing: links into traps are not taken".into());
+        }
+        let unread = reader.pages()?.flatten();
+        let unread = unread.filter(|page| State::of(page.row.as_ref()) == State::New);
+        let unread = unread.count();
+        let mut reason = String::from("being found: no page fetched so far links to it");
+        if unread > 0 {
+            write!(reason, ", {unread} pages are yet to be fetched")?;
+        }
+        reason.push_str("; links marked nofollow do not count");
+        Ok(reason)
+    }
+}
+
+/// The host of a URL among those known.
+fn host_of<'a>(hosts: impl Iterator<Item = &'a HostRow>, url: &Url) -> Option<&'a HostRow> {
+    let mut hosts = hosts;
+    hosts.find(|host| host.name == url[..url::Position::BeforePath])
+}

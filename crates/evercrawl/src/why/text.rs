@@ -1,0 +1,122 @@
+//! The answer in words.
+
+use super::Why;
+use crate::crawl::bytes;
+use crate::moment::{Moment, duration};
+use crate::page_view::PageView;
+use crate::terminal::{plain, short};
+use std::fmt::Write;
+
+pub fn text(why: &Why) -> String {
+    let mut text = format!("{}\n", plain(&why.url));
+    let mut row = |name: &str, value: &str| {
+        let _ = writeln!(text, "  {name:<10} {}", plain(value));
+    };
+    let Some(page) = &why.page else {
+        row("page", "not known");
+        row("scope", &scope(why));
+        row("robots.txt", &robots(why));
+        if let Some(trap) = &why.trap {
+            row("trap", trap);
+        }
+        row("waits for", &why.waits_for);
+        return text;
+    };
+    row("page", &origin(why, page));
+    if page.url != why.url {
+        row("requested", &page.url);
+    }
+    row("scope", &scope(why));
+    row("robots.txt", &robots(why));
+    row("fetched", &fetched(page));
+    if let Some(target) = &why.redirects_to {
+        row("leads to", target);
+    }
+    if let (Some(at), Some(cause)) = (page.last_failure, page.failure) {
+        row("failed", &format!("{at}: {cause}"));
+    }
+    if let (Some(rate), Some((low, high))) = (why.changes_per_day, why.changes_per_day_interval) {
+        let (rate, low, high) = (digits(rate), digits(low), digits(high));
+        let mut changes = format!("{rate} times a day (95 %: {low} to {high})");
+        if page.visits < 2 {
+            changes.push_str(", going by its host: never revisited");
+        }
+        row("changes", &changes);
+    }
+    if let Some(chance) = why.chance_fresh {
+        row(
+            "current",
+            &format!("with a chance of {:.0} %", 100.0 * chance),
+        );
+    }
+    if let Some(due) = why.due {
+        let left = due.seconds() - Moment::now().seconds();
+        let when = if left > 0.0 {
+            format!("in {}", duration(left))
+        } else {
+            "now".into()
+        };
+        row("due", &format!("{due} ({when})"));
+    }
+    row("waits for", &why.waits_for);
+    text
+}
+
+fn scope(why: &Why) -> String {
+    let word = if why.scope.inside { "in" } else { "out" };
+    let doubt = if why.known && !why.scope.inside {
+        "; it was in when it was found: -c gives the crawl's configuration"
+    } else {
+        ""
+    };
+    format!("{word}: {}{doubt}", why.scope.why)
+}
+
+fn robots(why: &Why) -> String {
+    let mut robots = why.robots.why.clone();
+    if let Some(delay) = why.robots.crawl_delay {
+        let _ = write!(robots, "; Crawl-delay {delay} s");
+    }
+    if let Some(until) = why.robots.until {
+        let _ = write!(robots, "; holds until {until}");
+    }
+    robots
+}
+
+fn origin(why: &Why, page: &PageView) -> String {
+    let mut origin = format!("{}; known since {}", page.state.word(), page.added);
+    let _ = match (&why.found_on, page.depth) {
+        (None, _) => write!(origin, ", where the crawl began"),
+        (Some(from), 1) => write!(origin, ", 1 link from a seed, found on {from}"),
+        (Some(from), depth) => write!(origin, ", {depth} links from a seed, found on {from}"),
+    };
+    origin
+}
+
+fn fetched(page: &PageView) -> String {
+    let (Some(last), Some(status)) = (page.last_visit, page.status) else {
+        return "never".into();
+    };
+    let mut fetched = format!("{last}: {status}");
+    if let Some(kind) = &page.content_type {
+        let _ = write!(fetched, ", {kind}");
+    }
+    if let Some(length) = page.length {
+        let _ = write!(fetched, ", {}", bytes(length));
+    }
+    let _ = write!(
+        fetched,
+        "; {} visits, {} changes, {} minor",
+        page.visits, page.changes, page.minor
+    );
+    if let Some(change) = page.last_change {
+        let _ = write!(fetched, "; as it is since {change}");
+    }
+    fetched
+}
+
+/// Two digits are more than such an estimate deserves.
+fn digits(rate: f64) -> String {
+    let magnitude = 10f64.powf(rate.abs().max(1e-9).log10().floor() - 1.0);
+    short((rate / magnitude).round() * magnitude)
+}

@@ -1,0 +1,361 @@
+//! What goes wrong around a crawl is said clearly, costs no more than it must, and the next start
+//! goes on.
+
+mod crawling;
+
+use crawling::{Crawler, Ended, pages_in, serve};
+use simulation::web::{Running, Visit, Web, WebSpec};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+fn small_web(largest: u32) -> (Arc<Web>, Running) {
+    let spec = WebSpec {
+        hosts: 4,
+        largest,
+        ..WebSpec::plain()
+    };
+    serve(&spec, 1.0)
+}
+
+/// The URLs known and those fetched, by a store on disk.
+fn known_and_fetched(state: &Path) -> (BTreeSet<String>, BTreeSet<String>) {
+    let pages = pages_in(state).unwrap();
+    let fetched = pages.iter().filter(|page| {
+        let row = page.row.as_ref();
+        row.is_some_and(|row| row.last_visit.is_some())
+    });
+    let fetched = fetched.map(|page| page.url.clone()).collect();
+    let known = pages.into_iter().map(|page| page.url).collect();
+    (known, fetched)
+}
+
+/// Everything was fetched; what was known stayed known, what was fetched was not asked for again.
+fn went_on(web: &Web, running: &Running, asked_before: usize, before: &Path, after: &Path) {
+    let (known, fetched) = known_and_fetched(before);
+    let (known_after, fetched_after) = known_and_fetched(after);
+    assert!(known.is_subset(&known_after));
+    assert_eq!(fetched_after.len(), web.pages().len());
+    for visit in &running.record.visits()[asked_before..] {
+        let url = url_of(running, visit);
+        assert!(!fetched.contains(&url), "{url} again");
+    }
+}
+
+fn url_of(running: &Running, visit: &Visit) -> String {
+    format!("http://{}:{}{}", visit.host, running.port, visit.path)
+}
+
+/// Runs a script in which `$1` is the command, `$2` the configuration, `$3` the directory.
+fn script(crawler: &mut Crawler, text: &str) -> Ended {
+    let mut command = Command::new("sh");
+    command.args(["-c", text, "sh", env!("CARGO_BIN_EXE_evercrawl")]);
+    command.arg(crawler.config()).arg(crawler.directory.path());
+    crawler.start_as(command).within(60)
+}
+
+#[test]
+fn a_full_disk_is_said_and_the_crawl_goes_on_when_there_is_room() {
+    let (web, running) = small_web(150);
+    let mut crawler = Crawler::of_web(&web, &running).delay(0.002);
+    let (disk, kept) = (crawler.data(), crawler.directory.path().join("kept"));
+    fs::create_dir(&disk).unwrap();
+    fs::create_dir(&kept).unwrap();
+    let inside = r#"
+        mount -t tmpfs -o size=16m tmpfs "$3/data" || exit 99
+        head -c 16200000 /dev/zero > "$3/data/filler"
+        "$1" crawl -c "$2" --once
+        echo "first: $?"
+        cp -r "$3/data/state" "$3/kept/before"
+        rm "$3/data/filler"
+        "$1" crawl -c "$2" --once
+        echo "second: $?"
+        cp -r "$3/data/state" "$3/kept/after"
+        cp -r "$3/data/archive" "$3/kept/archive"
+    "#;
+    let ended = script(
+        &mut crawler,
+        &format!("exec unshare -rm sh -c '{inside}' sh \"$@\""),
+    );
+    if ended.status.code() == Some(99) || ended.err.contains("unshare") {
+        eprintln!("skipped: no small disk can be made here: {}", ended.err);
+        return;
+    }
+    assert!(ended.out.contains("first: 1"), "{ended:?}");
+    assert!(ended.err.contains("No space left on device"), "{ended:?}");
+    assert!(ended.err.contains(disk.to_str().unwrap()), "{ended:?}");
+    assert!(ended.out.contains("second: 0"), "{ended:?}");
+    let (known, fetched) = known_and_fetched(&kept.join("before"));
+    let (known_after, fetched_after) = known_and_fetched(&kept.join("after"));
+    assert!(known.is_subset(&known_after));
+    assert_eq!(fetched_after.len(), web.pages().len());
+    let mut asked = running.record.visits();
+    asked.retain(|visit| fetched.contains(&url_of(&running, visit)));
+    assert_eq!(
+        asked.len(),
+        fetched.len(),
+        "what was stored was asked for again"
+    );
+    assert!(
+        !fetched.is_empty() && fetched.len() < web.pages().len(),
+        "{}",
+        fetched.len()
+    );
+    let report = storage::archive::verify(&kept.join("archive")).unwrap();
+    assert_eq!(report.flaws, []);
+}
+
+#[test]
+fn files_that_cannot_grow_are_said_and_the_crawl_goes_on_when_they_can() {
+    let (web, running) = small_web(150);
+    let mut crawler = Crawler::of_web(&web, &running).delay(0.002);
+    let limited = r#"ulimit -f 300; trap "" XFSZ; exec "$1" crawl -c "$2" --once"#;
+    let ended = script(&mut crawler, limited);
+    ended.failed(1, &["File too large", crawler.data().to_str().unwrap()]);
+    let before = crawler.directory.path().join("before");
+    copy(&crawler.state(), &before);
+    assert!(!known_and_fetched(&before).1.is_empty());
+    let asked = running.record.len();
+    crawler.once(60);
+    went_on(&web, &running, asked, &before, &crawler.state());
+    crawler.verify_archive();
+}
+
+fn copy(from: &Path, to: &Path) {
+    let status = Command::new("cp").arg("-r").arg(from).arg(to).status();
+    assert!(status.unwrap().success());
+}
+
+#[test]
+fn a_file_in_place_of_the_directory_is_named() {
+    let mut crawler = Crawler::new(&["http://h.test/".into()]);
+    fs::write(crawler.data(), "not a directory").unwrap();
+    let ended = crawler.start(&["--once"]).within(10);
+    ended.failed(1, &["error", crawler.data().to_str().unwrap()]);
+    assert_eq!(fs::read(crawler.data()).unwrap(), b"not a directory");
+}
+
+#[test]
+fn a_directory_that_may_not_be_written_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let mut crawler = Crawler::new(&["http://h.test/".into()]);
+    fs::create_dir(crawler.data()).unwrap();
+    fs::set_permissions(crawler.data(), fs::Permissions::from_mode(0o500)).unwrap();
+    if fs::create_dir(crawler.state()).is_ok() {
+        eprintln!("skipped: whoever runs this may write everywhere");
+        return;
+    }
+    let ended = crawler.start(&["--once"]).within(10);
+    ended.failed(1, &["Permission denied", crawler.data().to_str().unwrap()]);
+}
+
+#[test]
+fn a_second_crawl_in_the_same_directory_is_refused() {
+    let (web, running) = small_web(100);
+    let mut crawler = Crawler::of_web(&web, &running).delay(0.02);
+    let first = crawler.start(&["--once", "--json"]);
+    while running.record.len() < 10 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let second = crawler.start(&["--once"]).within(10);
+    let id = first.id().to_string();
+    second.failed(1, &["in use", &id, crawler.data().to_str().unwrap()]);
+    let figures = first.succeeds_within(60).figures();
+    assert_eq!(figures.pages_fetched as usize, web.pages().len());
+    crawler.verify_archive();
+}
+
+#[test]
+fn an_interruption_ends_it_within_two_seconds_and_the_next_start_goes_on() {
+    let (web, running) = small_web(150);
+    let mut crawler = Crawler::of_web(&web, &running).delay(0.01);
+    let process = crawler.start(&["--once", "--json"]);
+    while running.record.len() < 40 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let wished = Instant::now();
+    process.interrupt();
+    let ended = process.succeeds_within(5);
+    assert!(
+        wished.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        wished.elapsed()
+    );
+    let fetched = known_and_fetched(&crawler.state()).1.len();
+    // what came in while it ended is stored, but not in its last figures
+    let shown = ended.figures().pages_fetched as usize;
+    assert!((20..=fetched).contains(&shown), "{shown} of {fetched}");
+    // all that was asked for before the end is kept: nothing is asked for twice
+    assert_eq!(
+        fetched,
+        running
+            .record
+            .visits()
+            .iter()
+            .filter(|v| &*v.path != "/robots.txt")
+            .count()
+    );
+    let (asked, before) = (
+        running.record.len(),
+        crawler.directory.path().join("before"),
+    );
+    copy(&crawler.state(), &before);
+    crawler.once(60);
+    went_on(&web, &running, asked, &before, &crawler.state());
+}
+
+/// Every file of the state, with bytes flipped in one place after another: refused in clear words,
+/// or the crawl goes on and says what was lost. Never a panic.
+#[test]
+fn a_damaged_store_is_refused_or_mended_in_clear_words() {
+    let (web, running) = small_web(40);
+    let mut crawler = Crawler::of_web(&web, &running).delay(0.002);
+    crawler.once(30);
+    let whole = crawler.directory.path().join("whole");
+    copy(&crawler.state(), &whole);
+    let (mut refused, mut mended) = (0, 0);
+    for file in files_below(&whole) {
+        let length = fs::metadata(&file).unwrap().len();
+        for place in [0.0, 0.3, 0.9] {
+            fs::remove_dir_all(crawler.state()).unwrap();
+            copy(&whole, &crawler.state());
+            let name = file.strip_prefix(&whole).unwrap();
+            let target = crawler.state().join(name);
+            let mut bytes = fs::read(&target).unwrap();
+            let at = (length as f64 * place) as usize;
+            let end = (at + 16).min(bytes.len());
+            bytes[at..end].iter_mut().for_each(|byte| *byte ^= 0x5a);
+            fs::write(&target, bytes).unwrap();
+            let ended = crawler.start(&["--once", "--json"]).within(20);
+            match ended.status.code() {
+                Some(0) => {
+                    let lost = web.pages().len() as u64 - ended.figures().pages_fetched;
+                    assert!(
+                        lost <= 2,
+                        "{lost} pages lost by {} at {at}: {}",
+                        name.display(),
+                        ended.err
+                    );
+                    mended += 1;
+                }
+                Some(1) => {
+                    assert!(ended.err.contains(name.to_str().unwrap()), "{}", ended.err);
+                    refused += 1;
+                }
+                code => panic!("{code:?} after {} at {at}: {}", name.display(), ended.err),
+            }
+        }
+    }
+    eprintln!("{refused} refused, {mended} mended");
+}
+
+fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(files_below(&path));
+        } else if fs::metadata(&path).unwrap().len() > 0 {
+            files.push(path);
+        }
+    }
+    files
+}
+
+#[test]
+fn a_damaged_end_of_the_archive_costs_that_record_and_is_said() {
+    let (web, running) = small_web(40);
+    let mut crawler = Crawler::of_web(&web, &running).delay(0.002);
+    crawler.once(30);
+    let records = crawler.verify_archive();
+    let (_, file) = storage::archive::files(&crawler.archive())
+        .unwrap()
+        .remove(0);
+    let mut bytes = fs::read(&file).unwrap();
+    let end = bytes.len();
+    bytes[end - 20..].fill(0x5a);
+    fs::write(&file, bytes).unwrap();
+    let ended = crawler.once(30);
+    assert!(ended.err.contains("unfinished record"), "{}", ended.err);
+    assert!(ended.err.contains(file.to_str().unwrap()), "{}", ended.err);
+    assert_eq!(crawler.verify_archive(), records - 1);
+}
+
+#[test]
+fn unknown_keys_are_named_with_their_line() {
+    let crawler = Crawler::new(&[]);
+    let path = crawler.config();
+    fs::write(&path, "seeds = []\n[budget]\nconections = 3\n").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+        .args(["crawl", "-c"])
+        .arg(&path)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    for word in ["conections", "line 3", path.to_str().unwrap()] {
+        assert!(text.contains(word), "{text}");
+    }
+}
+
+#[test]
+fn wrong_seeds_are_bad_input() {
+    for seed in [
+        "ftp://h.test/",
+        "not a url",
+        "mailto:a@h.test",
+        "http://",
+        "/path",
+    ] {
+        let mut crawler = Crawler::new(&[seed.into()]);
+        let ended = crawler.start(&["--once"]).within(10);
+        ended.failed(2, &["seed", seed]);
+        assert!(!crawler.data().exists());
+    }
+    let ended = Crawler::new(&[]).start(&["--once"]).within(10);
+    ended.failed(2, &["no seeds"]);
+}
+
+#[test]
+fn a_host_without_an_address_is_counted_and_not_asked_for_without_end() {
+    // nobody answers there, as when there is no network
+    let unused = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let server = format!("\"{}\"", unused.local_addr().unwrap());
+    let seed = ["http://nowhere.test/".to_string()];
+    let mut crawler = Crawler::new(&seed).with("fetch.dns_server", server);
+    let process = crawler.start(&["--json"]);
+    std::thread::sleep(Duration::from_secs(1));
+    let before = process.processor_seconds();
+    std::thread::sleep(Duration::from_secs(3));
+    let used = process.processor_seconds() - before;
+    assert!(used < 0.3, "{used} s of processor time in 3 s");
+    drop(unused);
+    process.interrupted_after(0.0);
+
+    // names that are known not to be
+    let mut crawler = Crawler::new(&seed).with("fetch.dns_server", "\"127.0.0.1:1\"");
+    let ended = crawler.once(30);
+    let figures = ended.figures();
+    assert_eq!(figures.requests, 0);
+    let dns = figures
+        .failures
+        .iter()
+        .filter(|(cause, _)| cause.starts_with("dns"));
+    assert_eq!(dns.map(|(_, count)| count).sum::<u64>(), 1, "{figures:?}");
+}
+
+#[test]
+fn an_idle_crawl_rests() {
+    let (web, running) = small_web(10);
+    let mut crawler = Crawler::of_web(&web, &running).with("revisit.budget", "\"1/hour\"");
+    let process = crawler.start(&["--json"]);
+    std::thread::sleep(Duration::from_secs(2));
+    let before = process.processor_seconds();
+    std::thread::sleep(Duration::from_secs(3));
+    let used = process.processor_seconds() - before;
+    assert!(used < 0.3, "{used} s of processor time in 3 s");
+    process.interrupted_after(0.0);
+}

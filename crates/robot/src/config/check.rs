@@ -1,0 +1,88 @@
+//! What the types of the configuration cannot say.
+
+use super::{Config, Invalid};
+use frontier::politeness::Interval;
+
+/// As good as without end, for what is counted in seconds, bytes or requests.
+const MOST: f64 = 1e15;
+
+impl Config {
+    /// Checks what the types cannot.
+    pub fn check(&self) -> Result<(), Invalid> {
+        self.revisit.budget()?;
+        for (key, value, least, most) in self.numbers() {
+            if !(least..=most).contains(&value) {
+                return Err(Invalid {
+                    key,
+                    value: value.to_string(),
+                    expected: format!("expected a number from {least} to {most}"),
+                });
+            }
+        }
+        let agent = &self.identity.agent;
+        let letters = |b: u8| b.is_ascii_alphabetic() || b"-_".contains(&b);
+        if agent.is_empty() || !agent.bytes().all(letters) {
+            return Err(Invalid {
+                key: "identity.agent",
+                value: format!("{agent:?}"),
+                expected: "expected letters, - and _ only, as robots.txt has them".into(),
+            });
+        }
+        let contact = &self.identity.contact;
+        let printable = |b: u8| b.is_ascii_graphic() && !b"()".contains(&b);
+        if !contact.bytes().all(printable) {
+            return Err(Invalid {
+                key: "identity.contact",
+                value: format!("{contact:?}"),
+                expected: "expected a URL".into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Every number with its least and its largest value.
+    fn numbers(&self) -> Vec<(&'static str, f64, f64, f64)> {
+        let (b, r, f) = (&self.budget, &self.revisit, &self.fetch);
+        let at_once = f64::from(self.politeness.at_once);
+        let mut numbers = vec![
+            ("politeness.at_once", at_once, 1.0, 10_000.0),
+            (
+                "budget.requests_per_second",
+                b.requests_per_second,
+                0.0,
+                MOST,
+            ),
+            ("budget.bytes_per_second", b.bytes_per_second, 0.0, MOST),
+            ("budget.connections", b.connections as f64, 1.0, 10_000.0),
+            ("budget.share_of_new", b.share_of_new, 0.0, 1.0),
+            ("revisit.first_guess_days", r.first_guess_days, 1e-9, 1e6),
+            ("revisit.gone_days", r.gone_days, 1e-9, 1e6),
+            ("fetch.connect_seconds", f.connect_seconds, 0.001, 86_400.0),
+            (
+                "fetch.first_byte_seconds",
+                f.first_byte_seconds,
+                0.001,
+                86_400.0,
+            ),
+            ("fetch.body_seconds", f.body_seconds, 0.001, 86_400.0),
+        ];
+        match self.politeness.interval {
+            Interval::Fixed { seconds } => {
+                numbers.push(("politeness.interval.seconds", seconds, 0.0, MOST));
+            }
+            Interval::Density {
+                longest,
+                pages_of_largest,
+            } => {
+                numbers.push(("politeness.interval.longest", longest, 1.0, MOST));
+                let key = "politeness.interval.pages_of_largest";
+                numbers.push((key, pages_of_largest, 2.0, MOST));
+            }
+            Interval::Latency { factor, least } => {
+                numbers.push(("politeness.interval.factor", factor, 0.0, MOST));
+                numbers.push(("politeness.interval.least", least, 0.0, MOST));
+            }
+        }
+        numbers
+    }
+}
