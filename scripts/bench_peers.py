@@ -10,6 +10,7 @@ import csv
 import json
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import threading
 import time
 
 CONNECTIONS = 64
-LONGEST_RUN = 240  # seconds
+LONGEST_RUN = 60  # seconds
 
 CONFIG = """\
 seeds = {seeds}
@@ -62,19 +63,28 @@ class Server:
         self.process.wait()
 
 
+class DidNotEnd(Exception):
+    """A run was ended by us."""
+
+
 def measured(command, log):
-    """Runs it to its end, or to the limit; seconds, processor seconds, MiB."""
+    """Runs it to its end; seconds, processor seconds, MiB."""
     begun = time.monotonic()
     with open(log, "w") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
     limit = threading.Timer(LONGEST_RUN, process.kill)
     limit.start()
-    _, status, usage = os.wait4(process.pid, 0)
-    limit.cancel()
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+    except BaseException:
+        process.kill()
+        raise
+    finally:
+        limit.cancel()
     seconds = time.monotonic() - begun
-    if seconds >= LONGEST_RUN:
-        sys.exit(f"{command[0]} took more than {LONGEST_RUN} s")
     code = process.returncode = os.waitstatus_to_exitcode(status)
+    if code == -signal.SIGKILL and seconds >= LONGEST_RUN:
+        raise DidNotEnd
     if code != 0:
         sys.exit(f"{command[0]} ended with {code}:\n{open(log).read()[-2000:]}")
     return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
@@ -99,7 +109,7 @@ def wget2(files):
         command += [f"--max-threads={CONNECTIONS}", "--no-robots", "--tries=1"]
         command += [f"--directory-prefix={scratch}/files"] if files else ["-O", "/dev/null"]
         result = measured([*command, *urls], f"{scratch}/log")
-        # to /dev/null it does not say how many; it ended without error, so as many as before
+        # to /dev/null it does not say how many; to files it got them all, with the same options
         written = sum(len(names) for _, _, names in os.walk(f"{scratch}/files"))
         return written if files else None, *result
 
@@ -114,6 +124,8 @@ def main():
     parser.add_argument("--shapes", default="1x30000,50x600", help="hosts x pages of each")
     parser.add_argument("--csv", help="rows are added to it")
     options = parser.parse_args()
+    # ended from outside, we end what we started
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
     robots = {"evercrawl": ours(options.evercrawl)}
     if shutil.which("wget2"):
         robots["wget2 to files"] = wget2(files=True)
@@ -129,9 +141,13 @@ def main():
             for number in range(options.rounds):
                 for name, run in robots.items():
                     load, before = os.getloadavg()[0], server.processor_seconds()
-                    with tempfile.TemporaryDirectory() as scratch:
-                        counted, seconds, processor, memory = run(server.urls, scratch)
-                    got = counted if counted is not None else got
+                    try:
+                        with tempfile.TemporaryDirectory() as scratch:
+                            counted, seconds, processor, memory = run(server.urls, scratch)
+                    except DidNotEnd:
+                        print(f"{shape}, {name}: not over after {LONGEST_RUN} s", file=sys.stderr)
+                        continue
+                    got = counted if counted is not None else hosts * pages
                     served = server.processor_seconds() - before
                     row = {
                         "commit": commit,
@@ -161,17 +177,20 @@ def main():
 
 
 def report(rows, robots):
-    """Medians over the rounds; the ratio is that of each round's pages per second to ours."""
+    """Medians over the rounds that ended, and of pages per second the ratio of medians."""
     columns = ["pages", "pages_per_second", "cpu_ms_per_page", "peak_mib", "load"]
     print("| hosts x pages | robot | pages | pages/s | CPU ms/page | peak MiB | load | ours / it |")
     print("|---|---|---|---|---|---|---|---|")
     for shape in dict.fromkeys(row["shape"] for row in rows):
+        own = None
         for name in robots:
             mine = [r for r in rows if r["shape"] == shape and r["robot"] == name]
-            own = [r for r in rows if r["shape"] == shape and r["robot"] == "evercrawl"]
-            cells = [f"{statistics.median(r[c] for r in mine):g}" for c in columns]
-            ratios = [a["pages_per_second"] / max(b["pages_per_second"], 1) for a, b in zip(own, mine)]
-            print(f"| {shape} | {name} | {' | '.join(cells)} | {statistics.median(ratios):.2f} |")
+            if not mine:
+                continue
+            medians = [statistics.median(r[c] for r in mine) for c in columns]
+            own = own or medians[1]
+            cells = " | ".join(f"{median:g}" for median in medians)
+            print(f"| {shape} | {name} | {cells} | {own / medians[1]:.2f} |")
 
 
 main()
