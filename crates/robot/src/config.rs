@@ -165,7 +165,7 @@ section! {
         body_seconds: f64 = 120.0,
         least_bytes_per_second: u64 = 256,
         max_bytes: u64 = 16 << 20,
-        max_decoded_bytes: u64 = 64 << 20,
+        max_decoded_bytes: u64 = 32 << 20,
         http2: bool = true,
         allow_networks: Vec<String> = Vec::new(),
         hosts: BTreeMap<String, Vec<IpAddr>> = BTreeMap::new(),
