@@ -8,6 +8,7 @@ use crawling::{Crawler, Ended, Page, pages_in, serve};
 use flate2::{Compression, write::GzEncoder};
 use simulation::web::spec::Corner;
 use simulation::web::{Running, Web, WebSpec};
+use std::fmt::Write as _;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -105,7 +106,7 @@ fn decompression_bombs() {
     // 256 MiB in a quarter of one
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     for _ in 0..256 {
-        encoder.write_all(&[b' '; 1 << 20]).unwrap();
+        encoder.write_all(&vec![b' '; 1 << 20]).unwrap();
     }
     let bomb = encoder.finish().unwrap();
     let server = Answers::new(3, move |path| match path {
@@ -239,7 +240,7 @@ fn a_robots_txt_of_ten_mebibytes() {
         "/robots.txt" => {
             let mut text = String::from("User-agent: *\nDisallow: /secret\n");
             for number in 0.. {
-                text += &format!("Disallow: /private/area/number/{number}/\n");
+                writeln!(text, "Disallow: /private/area/number/{number}/").unwrap();
                 if text.len() > 10 << 20 {
                     break;
                 }

@@ -4,7 +4,7 @@ use crate::archivist::Archivist;
 use crate::config::{Config, Invalid};
 use crate::control;
 use crate::keeper::{Hands, Keeper, Until};
-use crate::message::{Event, Found, Job, Write};
+use crate::message::{Event, Found, Write};
 use crate::metrics;
 use crate::reading::Rules;
 use crate::view::Status;
@@ -18,11 +18,10 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use storage::archive::{Archive, ArchiveOptions, Recovered};
 use storage::{Damage, Durability, Reader, Store, StoreOptions};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 use url::Url;
 
 /// Visits that wait for the archivist before workers are held back.
@@ -144,7 +143,6 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
 
     let (events, heard) = channel();
     let (to_archivist, inbox) = mpsc::channel(WAITING_TO_BE_STORED);
-    let (jobs, given) = mpsc::unbounded_channel();
     let archivist = Archivist {
         told_hosts: store.host_count(),
         store,
@@ -174,16 +172,13 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
     let served = Served::open(config, &runtime, &events, &shown)?;
     let hands = Hands {
         events: heard,
-        jobs,
         archivist: to_archivist,
+        runtime: runtime.handle().clone(),
+        workers,
     };
     let thread = std::thread::Builder::new()
         .name("keeper".into())
-        .spawn(move || {
-            run(
-                keeper, hands, archivist, inbox, workers, given, runtime, served,
-            )
-        })
+        .spawn(move || run(keeper, hands, archivist, inbox, runtime, served))
         .map_err(system("starting threads"))?;
     Ok(Crawl {
         events,
@@ -194,14 +189,11 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
 }
 
 /// Runs all stages until the keeper is done, and lets the others finish.
-#[allow(clippy::too_many_arguments)] // this is where they all meet
 fn run(
     keeper: Keeper,
     hands: Hands,
     archivist: Archivist,
     inbox: mpsc::Receiver<Write>,
-    workers: Arc<Workers>,
-    given: mpsc::UnboundedReceiver<Job>,
     runtime: tokio::runtime::Runtime,
     served: Served,
 ) -> Result<(), String> {
@@ -209,29 +201,20 @@ fn run(
         .name("archivist".into())
         .spawn(move || archivist.run(inbox))
         .map_err(|error| format!("starting threads: {error}"))?;
-    let working = runtime.spawn(dispatch(workers, given));
     let result = keeper.run(&hands);
     // no more jobs; what is under way may end, and is stored
-    drop(hands);
-    let ended = runtime.block_on(async { tokio::time::timeout(LAST_REQUESTS, working).await });
-    if ended.is_err() {
-        tracing::info!("some requests did not end in time");
+    let Hands {
+        workers, archivist, ..
+    } = hands;
+    drop(archivist);
+    let stopped = Instant::now();
+    while Arc::strong_count(&workers) > 1 && stopped.elapsed() < LAST_REQUESTS {
+        std::thread::sleep(Duration::from_millis(5));
     }
-    drop(served);
+    drop((workers, served));
     runtime.shutdown_timeout(Duration::from_millis(100));
     let stored = storing.join();
     result.and(stored.map_err(|_| "the archivist panicked".into()))
-}
-
-/// Starts every job as a task; ends when there will be no more and all are done.
-async fn dispatch(workers: Arc<Workers>, mut given: mpsc::UnboundedReceiver<Job>) {
-    let mut tasks = JoinSet::new();
-    while let Some(job) = given.recv().await {
-        tasks.spawn(workers.clone().work(job));
-        while tasks.try_join_next().is_some() {}
-    }
-    drop(workers);
-    while tasks.join_next().await.is_some() {}
 }
 
 /// What others can reach while the crawl runs.

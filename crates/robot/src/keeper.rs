@@ -13,7 +13,7 @@ use crate::config::{Config, Count, RevisitBudget};
 use crate::message::{Done, Event, Job, Stored, Visit, VisitResult, Write};
 use crate::reading;
 use crate::view::Status;
-use crate::visit::now;
+use crate::visit::{Workers, now};
 pub(crate) use answers::robots_word;
 use fleeting::Later;
 use freshness::policy::{self, Change, Knowledge, Next, Outcome, Policy, Setup};
@@ -27,6 +27,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use storage::PageId;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 /// A page that is in no policy.
@@ -40,6 +41,9 @@ const LONGEST_RETRY: f64 = 86_400.0;
 const WORTH_WAITING: f64 = 45.0;
 /// Seconds between two looks at budgets and figures.
 const TICK: f64 = 0.25;
+/// With more requests under way than this, answers are let gather for so long.
+const BUSY: usize = 16;
+const GATHERING: Duration = Duration::from_micros(300);
 /// The most revisits per second a policy is ever given.
 const MOST_REVISITS: f64 = 10_000.0;
 /// Pages looked at for the estimate of freshness.
@@ -93,8 +97,9 @@ pub(crate) struct Keeper {
 /// The keeper's hands.
 pub(crate) struct Hands {
     pub events: Receiver<Event>,
-    pub jobs: mpsc::UnboundedSender<Job>,
     pub archivist: mpsc::Sender<Write>,
+    pub runtime: Handle,
+    pub workers: Arc<Workers>,
 }
 
 impl Keeper {
@@ -175,6 +180,10 @@ impl Keeper {
                 break;
             }
             until = until.max(at);
+            if self.under_way > BUSY {
+                // waking up for every single answer would cost more than the answers
+                std::thread::sleep(GATHERING);
+            }
             let wait = Duration::from_secs_f64((until - at).clamp(0.0, TICK));
             match hands.events.recv_timeout(wait) {
                 Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => break,
@@ -301,8 +310,7 @@ impl Keeper {
                 }
             };
             self.under_way += 1;
-            // workers outlive the keeper
-            let _ = hands.jobs.send(job);
+            hands.runtime.spawn(hands.workers.clone().work(job));
         }
         until
     }
