@@ -46,7 +46,7 @@ fn page_of(visit: &Visit) -> Option<(String, String)> {
 fn spec() -> WebSpec {
     WebSpec {
         hosts: 6,
-        largest: 300,
+        largest: 450,
         robots: [
             (Robots::Plain, 4.0),
             (Robots::Delay, 1.0),
