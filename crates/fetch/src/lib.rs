@@ -1,3 +1,4 @@
+//! One HTTP request, done safely.
 #![doc = include_str!("../README.md")]
 
 pub mod address;

@@ -1,3 +1,4 @@
+//! Round-trip times that nobody measured.
 #![doc = include_str!("approximate/README.md")]
 
 mod coordinates;

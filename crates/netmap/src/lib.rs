@@ -1,3 +1,4 @@
+//! The Internet as seen from here: probes, routes, places.
 #![doc = include_str!("../README.md")]
 
 pub mod approximate;

@@ -1,3 +1,4 @@
+//! Where hosts are.
 #![doc = include_str!("place/README.md")]
 
 mod agreement;

@@ -1,3 +1,4 @@
+//! Round-trip times, measured.
 #![doc = include_str!("probe/README.md")]
 
 mod route;

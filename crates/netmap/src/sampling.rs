@@ -1,3 +1,4 @@
+//! How many samples are enough.
 #![doc = include_str!("sampling/README.md")]
 
 /// Probes whose median is kept.

@@ -1,3 +1,4 @@
+//! Packets out, answers in.
 #![doc = include_str!("wire/README.md")]
 
 mod echo;

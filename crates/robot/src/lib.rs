@@ -1,3 +1,4 @@
+//! The crawling process as a library.
 #![doc = include_str!("../README.md")]
 
 mod archivist;
