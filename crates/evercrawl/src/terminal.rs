@@ -38,6 +38,33 @@ pub fn progress(what: &'static str, length: u64, bytes: bool) -> ProgressBar {
     bar
 }
 
+/// Rows under their head, in columns; of each column the name and whether it is text.
+pub fn table<Row: AsRef<[String]>>(columns: &[(&str, bool)], rows: &[Row]) -> String {
+    let head: Vec<String> = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let all = || std::iter::once(head.as_slice()).chain(rows.iter().map(Row::as_ref));
+    let width = |column: usize| {
+        let cells = all().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns.len()).map(width).collect();
+    let mut text = String::new();
+    for row in all() {
+        let mut line = String::new();
+        for ((cell, &width), (_, is_text)) in row.iter().zip(&widths).zip(columns) {
+            let space = " ".repeat(width - cell.chars().count());
+            let (before, after) = if *is_text {
+                ("", &*space)
+            } else {
+                (&*space, "")
+            };
+            line += &[before, cell, after, "  "].concat();
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
 /// What comes from the Web, fit for a terminal: control characters and those that reverse the
 /// writing are shown, not obeyed.
 pub fn plain(text: &str) -> String {

@@ -6,7 +6,9 @@ mod report;
 mod rule;
 
 pub use output::Row;
+pub use report::against_robots;
 
+use super::Form;
 use crate::bad_input::BadInput;
 use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::new_file::{NewFile, check_target};
@@ -158,18 +160,6 @@ pub struct Arguments {
     /// Write a report with charts and timelines, whole in one file
     #[arg(long, value_name = "HTML")]
     report: Option<PathBuf>,
-}
-
-/// How the result is printed; a table unless asked otherwise.
-#[derive(clap::Args)]
-struct Form {
-    /// Print the result as JSON, with every robot and its timeline
-    #[arg(long, conflicts_with = "csv")]
-    json: bool,
-
-    /// Print the result as CSV
-    #[arg(long)]
-    csv: bool,
 }
 
 /// What the graph knows of nearness.
