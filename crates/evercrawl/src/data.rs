@@ -40,13 +40,7 @@ impl Which {
 impl Data {
     /// The pages, hosts and visits.
     pub fn reader(&self) -> Result<Reader> {
-        let state = robot::state_directory(&self.directory);
-        match Reader::open(&state) {
-            Err(storage::Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
-                Err(self.absent("crawl"))
-            }
-            opened => Ok(opened?),
-        }
+        find_store(&self.directory)?.ok_or_else(|| self.absent("crawl"))
     }
 
     /// The crawl, if one is running now.
@@ -77,9 +71,31 @@ impl Data {
     }
 }
 
+/// The pages, hosts and visits in a data directory, if there are any.
+fn find_store(directory: &Path) -> Result<Option<Reader>> {
+    match Reader::open(&robot::state_directory(directory)) {
+        Err(storage::Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+        opened => Ok(Some(opened?)),
+    }
+}
+
+/// The same of a directory that stands in place of a file.
+pub fn store_in_place_of(file: &str, directory: &Path) -> Result<Reader> {
+    find_store(directory)?.ok_or_else(|| {
+        let reason = format!("there is no crawl in this directory; expected one, or {file}");
+        BadInput::file(directory, reason).into()
+    })
+}
+
 /// Scheme, name and port of every host, and what is kept of it.
 pub fn hosts(reader: &Reader) -> Result<HashMap<HostId, HostRow>> {
     Ok(reader.hosts()?.collect::<storage::Result<_>>()?)
+}
+
+/// The host of a URL as DNS and maps call it, without scheme and port.
+pub fn host_name(url: &Url) -> Option<&str> {
+    let name = url.host_str()?;
+    Some(name.trim_start_matches('[').trim_end_matches(']'))
 }
 
 /// Whether a host (`http://example.org:8080`) is the one meant: by all of it, or by its name with

@@ -3,6 +3,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
 
 /// Prints `error: …` or `warning: …` on stderr.
 pub fn complain(kind: &str, message: &str) {
@@ -63,6 +64,20 @@ pub fn table<Row: AsRef<[String]>>(columns: &[(&str, bool)], rows: &[Row]) -> St
         text.push('\n');
     }
     text
+}
+
+/// The time that something takes of which nobody knows how long it will take; otherwise as
+/// [`progress`].
+pub fn working(what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
+    let style = ProgressStyle::with_template("{msg:24} {spinner} {elapsed}");
+    bar.set_style(style.expect("the template is a constant"));
+    bar.set_message(what);
+    // hidden ones need no thread
+    if !bar.is_hidden() {
+        bar.enable_steady_tick(Duration::from_millis(100));
+    }
+    bar
 }
 
 /// What comes from the Web, fit for a terminal: control characters and those that reverse the

@@ -8,6 +8,7 @@ pub mod config;
 pub mod control;
 mod crawl;
 mod keeper;
+pub mod links;
 mod message;
 pub mod metrics;
 pub mod offline;

@@ -43,7 +43,7 @@ Examples:
 
 Files, plain or gzipped:
   --links     source,target,links, as for 'evercrawl partition'; links of a host to itself stand
-              for its pages
+              for its pages. Or the data directory of a crawl
   --pages     host,pages[,address]
   --latency   a square matrix of milliseconds, apart by tabs, blanks or commas; 0 is missing.
               Robots and addresses are put at nodes drawn from it
@@ -72,8 +72,8 @@ pub struct Arguments {
     #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = share, conflicts_with = "links")]
     size: f64,
 
-    /// Real links between hosts
-    #[arg(long, value_name = "CSV")]
+    /// Real links between hosts, or the data directory of a crawl
+    #[arg(long, value_name = "CSV|DIR")]
     links: Option<PathBuf>,
 
     /// Real hosts with their pages and addresses
