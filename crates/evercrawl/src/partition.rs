@@ -115,7 +115,7 @@ pub struct Arguments {
     self_links: Option<SelfLinks>,
 
     /// Most pages that --self-links pages gives to a host
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     most_pages: u64,
 
     /// Decides all that is random

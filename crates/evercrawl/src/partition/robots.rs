@@ -10,6 +10,9 @@ use std::collections::HashSet;
 use std::path::Path;
 use toml::Spanned;
 
+/// Capacities are in proportion to each other, so their unit is free, but not endless.
+const MOST_CAPACITY: f64 = 1e12;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -50,6 +53,23 @@ pub struct Preference {
     pub rtt: f64,
     /// Short distances.
     pub distance: f64,
+}
+
+impl Preference {
+    fn check(&self, path: &Path) -> Result<(), BadInput> {
+        for (key, value) in [
+            ("links", self.links),
+            ("rtt", self.rtt),
+            ("distance", self.distance),
+        ] {
+            if !(value >= 0.0 && value.is_finite()) {
+                let reason =
+                    format!("preference.{key} is {value}: expected a number of at least 0");
+                return Err(BadInput::file(path, reason));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Default for Preference {
@@ -138,11 +158,12 @@ impl Robots {
                 let line = line_of(text, capacity.span().start);
                 (capacity.into_inner(), line)
             });
-            if !(capacity > 0.0 && capacity.is_finite()) {
+            if !(1.0 / MOST_CAPACITY..=MOST_CAPACITY).contains(&capacity) {
                 return wrong(
                     line,
                     format!(
-                        "the robot '{name}' has capacity {capacity}: expected a number above 0"
+                        "the robot '{name}' has capacity {capacity}: expected a number above 0, \
+                         at most {MOST_CAPACITY:e}"
                     ),
                 );
             }
@@ -177,18 +198,19 @@ impl Robots {
                 place,
             });
         }
-        let preference = file.preference;
-        for (key, value) in [
-            ("links", preference.links),
-            ("rtt", preference.rtt),
-            ("distance", preference.distance),
-        ] {
-            if !(value >= 0.0 && value.is_finite()) {
-                let reason =
-                    format!("preference.{key} is {value}: expected a number of at least 0");
-                return Err(BadInput::file(path, reason));
-            }
+        let is_group = |name: &String| {
+            robots
+                .iter()
+                .any(|robot| robot.groups.first() == Some(name))
+        };
+        if let Some(robot) = robots.iter().find(|robot| is_group(&robot.name)) {
+            let name = &robot.name;
+            let reason =
+                format!("'{name}' is a robot and a group: tables could not tell them apart");
+            return Err(BadInput::file(path, reason));
         }
+        let preference = file.preference;
+        preference.check(path)?;
         let (all, fleet) = grouped(robots, 0);
         let tree = Tree::new(&fleet).map_err(|error| BadInput::file(path, error))?;
         let limit = |tolerance: f64| (tolerance >= 0.0).then_some(tolerance);
@@ -289,6 +311,14 @@ mod tests {
             (
                 "[[robot]]\nname='a'\n[[robot]]\nname='a'",
                 "robots.toml:4: the robot 'a' is listed twice",
+            ),
+            (
+                "[[robot]]\nname='a'\ncapacity=1e300",
+                "robots.toml:3: the robot 'a' has capacity 1",
+            ),
+            (
+                "[[robot]]\nname='a'\ngroup='b/c'\n[[robot]]\nname='b'",
+                "robots.toml: 'b' is a robot and a group",
             ),
             ("[[robot]]\nname='../a'", "robots.toml:2: name is"),
             ("[[robot]]\nname='a'\nlatitude=4", "is nowhere"),

@@ -34,6 +34,14 @@ const CASES: &[(&str, &str)] = &[
         "address.csv:2: address is '193.136.0'",
     ),
     (
+        "--links links.csv --pages many.csv --robots 2.toml",
+        "many.csv:3: 2e30 pages so far",
+    ),
+    (
+        "--links . --robots 2.toml",
+        ".: there is no crawl in this directory",
+    ),
+    (
         "--links links.csv --robots 4.toml",
         "4 robots are more than the 3 hosts",
     ),
@@ -110,6 +118,7 @@ fn files() -> Folder {
     folder.file("negative.csv", "source,target,links\na,b,3\nb,c,-1\n");
     folder.file("short.csv", "a,b\n");
     folder.file("pages.csv", "host,pages\na,1\nb,2\nc,3\n");
+    folder.file("many.csv", "host,pages\na,1\nb,2e30\nc,3\n");
     folder.file("few.csv", "host,pages\na,1\nb,2\n");
     folder.file(
         "address.csv",

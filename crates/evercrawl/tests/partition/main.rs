@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod mmdb;
+mod terminal;
 
 use serde_json::Value;
 use std::collections::HashMap;

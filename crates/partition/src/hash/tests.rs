@@ -51,3 +51,14 @@ fn an_address_and_a_url_have_one_robot() {
     assert!(Shares::new(&[]).is_err());
     assert!(Ring::new(&[1.0, 0.0]).is_err());
 }
+
+#[test]
+fn the_unit_of_capacities_is_free() {
+    for unit in [1e-9, 0.01, 1.0, 1e3, 1e9] {
+        let ring = Ring::new(&[unit, 3.0 * unit]).unwrap();
+        let hosts = hosts();
+        let second = hosts.iter().filter(|host| ring.of_host(host) == 1);
+        let share = second.count() as f64 / hosts.len() as f64;
+        assert!((share - 0.75).abs() < 0.1, "{unit}: {share}");
+    }
+}
