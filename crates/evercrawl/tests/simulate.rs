@@ -112,6 +112,7 @@ fn a_scenario_gives_all_the_keys_in_every_form() {
             "visits",
             "freshness",
             "freshness_ci95",
+            "pages_ci95",
             "mean_age_days",
             "p95_page_staleness",
             "ns_per_selection",

@@ -5,7 +5,7 @@
 //! windows' means are exact, and a run can end there.
 
 use crate::{
-    statistics::quantile,
+    statistics::{half_width_of_draws_95, quantile},
     world::{Changes, Copies, Observe, Start, World},
 };
 use freshness::policy::{Next, Policy};
@@ -77,6 +77,9 @@ pub struct Account {
     /// The share of time out of date that 95 % of the pages do not exceed, over the time run; not
     /// a number when interrupted.
     pub p95_staleness: f64,
+    /// Half the width of the 95 % confidence interval of the mean freshness if the pages are taken
+    /// for a sample of others like them; likewise.
+    pub pages_ci95: f64,
     /// Visits made.
     pub visits: u64,
     /// Visits that came too soon after the one before to the same server.
@@ -219,15 +222,16 @@ impl<'w> Run<'w> {
         };
         let days = self.window_length() * self.series.len() as f64;
         let lanes = &self.lanes;
-        let p95_staleness = if self.interrupted {
-            f64::NAN
+        let (p95_staleness, pages_ci95) = if self.interrupted {
+            (f64::NAN, f64::NAN)
         } else {
             let mut staleness: Vec<f64> = lanes
                 .iter()
                 .flat_map(|lane| lane.fresh.iter())
                 .map(|fresh| (1.0 - fresh / days).clamp(0.0, 1.0))
                 .collect();
-            quantile(&mut staleness, 0.95)
+            let over_pages = half_width_of_draws_95(&staleness, self.world.weight.as_deref());
+            (quantile(&mut staleness, 0.95), over_pages)
         };
         let timed: u64 = lanes.iter().map(|lane| lane.timed).sum();
         let time: Duration = lanes.iter().map(|lane| lane.time).sum();
@@ -235,6 +239,7 @@ impl<'w> Run<'w> {
             freshness: overall(&self.series),
             age: overall(&self.ages),
             p95_staleness,
+            pages_ci95,
             visits: self.visits(),
             impolite: lanes.iter().map(|lane| lane.impolite).sum(),
             days,

@@ -21,6 +21,20 @@ pub fn half_width_95(values: &[f64]) -> f64 {
     student_975(freedom) * (variance / values.len() as f64).sqrt()
 }
 
+/// The same for a weighted mean of many values that were drawn with their weights, as drawing again
+/// from them with replacement (the bootstrap) would show it. Without weights all count the same.
+pub fn half_width_of_draws_95(values: &[f64], weight: Option<&[f64]>) -> f64 {
+    let weight = |k: usize| weight.map_or(1.0, |weight| weight[k]);
+    let weighted = || values.iter().enumerate().map(|(k, x)| (weight(k), x));
+    let total: f64 = weighted().map(|(w, _)| w).sum();
+    if total <= 0.0 {
+        return 0.0;
+    }
+    let mean = weighted().map(|(w, x)| w * x).sum::<f64>() / total;
+    let squares: f64 = weighted().map(|(w, x)| (w * (x - mean)).powi(2)).sum();
+    NORMAL_975 * squares.sqrt() / total
+}
+
 /// The same for a series of dependent values: the means of [`BATCHES`] consecutive batches of it
 /// are taken for independent (method of batch means).
 pub fn half_width_of_series_95(series: &[f64]) -> f64 {
@@ -32,6 +46,9 @@ pub fn half_width_of_series_95(series: &[f64]) -> f64 {
 /// Enough for a stable variance, few enough for batches longer than most memories.
 const BATCHES: usize = 20;
 
+/// The 97.5 % quantile of the normal distribution.
+const NORMAL_975: f64 = 1.959_964;
+
 /// The 97.5 % quantile of Student's t distribution.
 fn student_975(freedom: usize) -> f64 {
     const FEW: [f64; 8] = [
@@ -41,7 +58,7 @@ fn student_975(freedom: usize) -> f64 {
         return exact;
     }
     // Cornish–Fisher expansion around the normal quantile
-    let z: f64 = 1.959_964;
+    let z = NORMAL_975;
     let v = freedom as f64;
     z + (z.powi(3) + z) / (4.0 * v)
         + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * v * v)
@@ -61,6 +78,8 @@ pub fn quantile(values: &mut [f64], q: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
 
     #[test]
     fn quantiles_of_students_t_agree_with_the_tables() {
@@ -75,6 +94,33 @@ mod tests {
         assert_eq!(half_width_95(&[0.5, 0.5, 0.5]), 0.0);
         // mean 2, standard deviation 1, t = 4.3027 at two degrees of freedom
         assert!((half_width_95(&[1.0, 2.0, 3.0]) - 4.3027 / 3f64.sqrt()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn drawing_again_shows_the_same_interval() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let values: Vec<f64> = (0..400).map(|_| rng.random()).collect();
+        let weight: Vec<f64> = (0..400).map(|_| rng.random_range(0.5..2.0)).collect();
+        let again = |_| {
+            let drawn = (0..400).map(|_| rng.random_range(0..400));
+            let (sum, total) = drawn.fold((0.0, 0.0), |(sum, total), k: usize| {
+                (sum + weight[k] * values[k], total + weight[k])
+            });
+            sum / total
+        };
+        let means: Vec<f64> = (0..4_000).map(again).collect();
+        let middle = mean(&means);
+        let variance = mean(
+            &means
+                .iter()
+                .map(|x| (x - middle).powi(2))
+                .collect::<Vec<_>>(),
+        );
+        let bootstrap = NORMAL_975 * variance.sqrt();
+        let ours = half_width_of_draws_95(&values, Some(&weight));
+        assert!((ours / bootstrap - 1.0).abs() < 0.05, "{ours} {bootstrap}");
+        assert_eq!(half_width_of_draws_95(&[0.3; 9], None), 0.0);
+        assert_eq!(half_width_of_draws_95(&[], None), 0.0);
     }
 
     #[test]

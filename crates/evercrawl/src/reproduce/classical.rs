@@ -10,7 +10,7 @@ use simulation::chart::{Line, Scale, Stroke};
 use simulation::generate::{Parameters, PowerLaw, generate};
 use simulation::knowledge::Source;
 use simulation::sweep::Budget;
-use simulation::world::{Changes, World};
+use simulation::world::{Changes, Observe, World};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -71,6 +71,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
             policies: &policies,
             budgets: &[(budget.to_string(), Budget::PerDay(budget * changes))],
             knowledge: Source::Hindsight,
+            observe: Observe::LastModified,
             runs,
             world: &|_| Ok(Arc::clone(&world)),
         })?);

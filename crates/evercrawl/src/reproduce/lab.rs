@@ -38,12 +38,14 @@ pub struct Lab<'a> {
 pub struct Record {
     pub data: String,
     pub knowledge: &'static str,
+    pub observe: &'static str,
     pub budget: String,
     pub policy: String,
     pub budget_per_day: f64,
     pub visits: u64,
     pub freshness: f64,
     pub freshness_ci95: f64,
+    pub pages_ci95: Option<f64>,
     pub final_freshness: f64,
     pub bound_unpolite: f64,
     pub bound_polite: f64,
@@ -63,6 +65,8 @@ pub struct Question<'q> {
     pub budgets: &'q [(String, Budget)],
     /// What policies know.
     pub knowledge: Source,
+    /// What visits reveal.
+    pub observe: Observe,
     /// Runs of each.
     pub runs: usize,
     /// The world of a run.
@@ -82,13 +86,13 @@ impl<'a> Lab<'a> {
         }
     }
 
-    /// Runs policies that see when pages last changed, all copies stale at the start.
+    /// Runs policies, all copies stale at the start.
     pub fn ask(&self, question: &Question) -> Result<Vec<Record>> {
         let sweep = Sweep {
             policies: question.policies.iter().map(|&p| p.to_owned()).collect(),
             budgets: question.budgets.iter().map(|(_, budget)| *budget).collect(),
             knowledge: question.knowledge,
-            observe: Observe::LastModified,
+            observe: question.observe,
             start: Start::Stale,
             runs: question.runs,
             seed: self.seed,
@@ -111,10 +115,11 @@ impl<'a> Lab<'a> {
             Source::Trained { .. } => "trained",
             Source::Online => "online",
         };
+        let observe = mode(question.observe);
         let label = |row: usize| &question.budgets[row / question.policies.len()].0;
         let records = rows.into_iter().enumerate();
         Ok(records
-            .map(|(k, row)| record(question.data, knowledge, label(k), row))
+            .map(|(k, row)| record(question.data, (knowledge, observe), label(k), row))
             .collect())
     }
 }
@@ -138,16 +143,32 @@ pub fn recorded(trace: &TraceFile, days: Option<f64>, least: usize) -> Result<Wo
     replay(&read, in_days, from, until, 0.0, least)
 }
 
-fn record(data: &str, knowledge: &'static str, budget: &str, row: Row) -> Record {
+/// The name of what visits reveal.
+pub fn mode(observe: Observe) -> &'static str {
+    match observe {
+        Observe::Bit => "bit",
+        Observe::LastModified => "last-modified",
+        Observe::History => "history",
+    }
+}
+
+fn record(
+    data: &str,
+    (knowledge, observe): (&'static str, &'static str),
+    budget: &str,
+    row: Row,
+) -> Record {
     Record {
         data: data.to_owned(),
         knowledge,
+        observe,
         budget: budget.to_owned(),
         policy: row.policy,
         budget_per_day: row.budget_per_day,
         visits: row.visits,
         freshness: row.freshness,
         freshness_ci95: row.freshness_ci95,
+        pages_ci95: row.pages_ci95,
         final_freshness: row.final_freshness,
         bound_unpolite: row.bound_unpolite,
         bound_polite: row.bound_polite,

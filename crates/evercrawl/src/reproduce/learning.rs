@@ -9,6 +9,7 @@ use simulation::chart::{Scale, Stroke};
 use simulation::knowledge::Source;
 use simulation::scenario::{Kind, Law, Scenario};
 use simulation::sweep::Budget;
+use simulation::world::Observe;
 use std::sync::Arc;
 
 const LEARNERS: [&str; 4] = ["default", "epochs", "q-learning", "gradient"];
@@ -57,6 +58,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
                 policies,
                 budgets: &budgets,
                 knowledge,
+                observe: Observe::LastModified,
                 runs,
                 world: &|run| Ok(Arc::new(scenario.world(scenario.repository(), run, 0.0)?)),
             })

@@ -11,7 +11,7 @@ use simulation::chart::{Scale, Stroke};
 use simulation::generate::{Parameters, generate};
 use simulation::knowledge::Source;
 use simulation::sweep::Budget;
-use simulation::world::{Changes, World};
+use simulation::world::{Changes, Observe, World};
 use std::sync::Arc;
 
 const POLITENESS_DAYS: f64 = 15.0 / 86_400.0;
@@ -80,6 +80,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
             policies: &POLICIES,
             budgets: &[(label(share), Budget::Share(share))],
             knowledge: Source::Hindsight,
+            observe: Observe::LastModified,
             runs: 1,
             world: &|_| Ok(Arc::clone(&shared)),
         })?);

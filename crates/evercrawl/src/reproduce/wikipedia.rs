@@ -10,7 +10,7 @@ use freshness::fit::{Family, fit_all};
 use simulation::chart::{Chart, Scale, Stroke};
 use simulation::knowledge::{Known, Source};
 use simulation::sweep::Budget;
-use simulation::world::World;
+use simulation::world::{Observe, World};
 use std::sync::Arc;
 
 /// Articles with fewer changes in the year are left out.
@@ -60,6 +60,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
             policies,
             budgets: &budgets,
             knowledge,
+            observe: Observe::LastModified,
             runs,
             world: &|_| Ok(Arc::clone(&world)),
         })

@@ -298,11 +298,14 @@ impl Worth for Adaptive {
         let index = page.index();
         let previous = self.last_visit(page);
         self.signals.visited(page, server, previous, at, outcome);
-        // a burst of changes says no more about the next interval than its last change does
-        let outcome = match outcome {
-            Outcome::History([]) => Outcome::Unchanged,
-            Outcome::History([.., last]) => Outcome::LastModified(*last),
-            other => other,
+        // of a burst of changes only its ends say how long copies last
+        let (first, outcome) = match outcome {
+            Outcome::History([]) => (None, Outcome::Unchanged),
+            Outcome::History([first, later @ ..]) => {
+                let newest = later.last().unwrap_or(first);
+                (Some(*first), Outcome::LastModified(*newest))
+            }
+            other => (None, other),
         };
         let interval = at - previous.unwrap_or(at);
         let changed = outcome.changed_since(previous);
@@ -325,7 +328,17 @@ impl Worth for Adaptive {
             _ => page.age + interval as f32,
         };
         let last = std::mem::replace(&mut page.last, at);
-        if let Some((interval, observation)) = as_evidence(last, at, outcome) {
+        let (mut since, mut told) = (last, outcome);
+        if let Some(first) = first.filter(|&first| first > last) {
+            // so long the copy lasted; the rest of the interval is told from there on
+            let lasted = Observation::History { changes: 1 };
+            self.gather(index, server, first - last, lasted);
+            since = first;
+            if outcome == Outcome::LastModified(first) {
+                told = Outcome::Unchanged;
+            }
+        }
+        if let Some((interval, observation)) = as_evidence(since, at, told) {
             self.gather(index, server, interval, observation);
         }
         self.judge(index, server);

@@ -8,6 +8,8 @@ use super::{Change, Knowledge, Next, Outcome, Policy, Setup};
 use crate::allocate::{self, Allocation, Pages, Problem};
 use crate::gap::{Gap, Histogram};
 use crate::{PageId, ServerId};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// What GREEDY knows of a page, best promise first in its server's list.
 struct Candidate {
@@ -38,7 +40,7 @@ pub(super) struct Greedy {
     /// Where each page stands in its server's list.
     place: Vec<u32>,
     budget: f64,
-    start: f64,
+    rng: Xoshiro256PlusPlus,
     visits_to_plan: usize,
     stale_plan: bool,
 }
@@ -130,7 +132,7 @@ impl Greedy {
             server: setup.server.to_vec(),
             place: vec![0; setup.server.len()],
             budget: setup.budget,
-            start: setup.start,
+            rng: Xoshiro256PlusPlus::seed_from_u64(setup.seed),
             visits_to_plan: 0,
             stale_plan: true,
         };
@@ -168,13 +170,24 @@ impl Greedy {
         };
         let plan = allocate::allocate(&problem, Allocation::OptPolite)
             .expect("beliefs are finite and the budget is within the caps");
-        for server in &mut self.servers {
-            server.rate = 0.0;
-        }
+        let mut rates = vec![0.0; self.servers.len()];
         for (&s, f) in self.server.iter().zip(&plan.frequency) {
-            self.servers[s as usize].rate += f;
+            rates[s as usize] += f;
         }
         for (s, server) in self.servers.iter_mut().enumerate() {
+            // the time to the next slot shrinks or stretches with the rate; the first slots of
+            // all servers together are no burst
+            let phase = if server.rate > 0.0 {
+                ((server.slot - now) * server.rate).clamp(0.0, 1.0)
+            } else {
+                self.rng.random()
+            };
+            server.rate = rates[s];
+            server.slot = if server.rate > 0.0 {
+                now + phase / server.rate
+            } else {
+                f64::INFINITY
+            };
             for candidate in &mut server.candidates {
                 let page = candidate.page;
                 candidate.expect(self.beliefs.rate(page), self.beliefs.weight(page));
@@ -185,13 +198,6 @@ impl Greedy {
             for (place, candidate) in server.candidates.iter().enumerate() {
                 self.place[candidate.page.index()] = place as u32;
             }
-            server.slot = if server.rate == 0.0 {
-                f64::INFINITY
-            } else if server.slot.is_finite() {
-                server.slot.min(now.max(self.start) + 1.0 / server.rate)
-            } else {
-                now
-            };
             self.agenda
                 .set(ServerId(s as u32), server.slot.max(server.free));
         }

@@ -20,6 +20,9 @@ pub struct Row {
     /// Half the width of its 95 % confidence interval: over the runs, or from batch means over
     /// time when there is only one.
     pub freshness_ci95: f64,
+    /// Half the width of the 95 % confidence interval over pages, were they a sample of others like
+    /// them: how far the figure speaks for other pages. Policies in the same world share this luck.
+    pub pages_ci95: Option<f64>,
     /// Weighted mean age.
     pub mean_age_days: f64,
     /// The share of time out of date that 95 % of the pages do not exceed.
@@ -63,6 +66,7 @@ pub(super) fn row(policy: &str, trials: &[Trial], wanted: usize) -> Row {
     let freshness: Vec<f64> = trials.iter().map(|trial| trial.account.freshness).collect();
     let series = trials[0].account.series.clone();
     let p95 = over(&|trial| trial.account.p95_staleness);
+    let pages = over(&|trial| trial.account.pages_ci95);
     Row {
         policy: policy.to_owned(),
         budget_per_day: over(&|trial| trial.budget),
@@ -73,6 +77,7 @@ pub(super) fn row(policy: &str, trials: &[Trial], wanted: usize) -> Row {
         } else {
             half_width_of_series_95(&series)
         },
+        pages_ci95: pages.is_finite().then_some(pages),
         mean_age_days: over(&|trial| trial.account.age),
         p95_page_staleness: p95.is_finite().then_some(p95),
         ns_per_selection: Some(over(&|trial| trial.account.ns_per_selection)),

@@ -38,7 +38,7 @@ pub(super) enum Timing {
     /// Every `1/F` from a random offset.
     Even,
     /// All slots of a round as close together as the delay allows, then a pause until the next
-    /// round. A round gives each page one visit on average.
+    /// round, the first from a random offset. A round gives each page one visit on average.
     Bunched,
 }
 
@@ -87,10 +87,15 @@ impl<C: Choice> Slots<C> {
     /// Sets a server's rate; the time to its next slot shrinks or stretches with it.
     fn set_rate(&mut self, now: f64, server: ServerId, rate: f64, pages: u32) {
         let clock = &mut self.clocks[server.index()];
+        // the longest wait for a slot, in average ones
+        let longest = |pages: u32| match self.timing {
+            Timing::Even => 1.0,
+            Timing::Bunched => f64::from(pages),
+        };
         let phase = if clock.rate > 0.0 {
-            ((clock.slot - now) * clock.rate).clamp(0.0, 1.0)
+            ((clock.slot - now) * clock.rate).clamp(0.0, longest(clock.pages))
         } else {
-            self.rng.random()
+            longest(pages) * self.rng.random::<f64>()
         };
         clock.rate = rate;
         clock.pages = pages;
