@@ -1,5 +1,9 @@
 //! The commands that look at a crawl: afterwards, while it runs, and where there is none.
 
+#[path = "crawl_views/others.rs"]
+mod others;
+#[path = "../../storage/tests/python/mod.rs"]
+mod python;
 #[path = "crawl_views/site.rs"]
 mod site;
 #[path = "crawl_views/strange.rs"]
@@ -30,6 +34,7 @@ fn crawled() -> Scene {
         "the same as before",
     );
     scene.wait_for(&["get", "--versions", &scene.url("/moved")], "301");
+    scene.wait_for(&["get", "--versions", &scene.url("/")], "304");
     scene.wait_for(&["pages", "--state", "excluded"], "/private/x");
     scene.wait_for(&["pages", "--host", OTHER, "--state", "live"], OTHER);
     scene.wait_for(&["why", &scene.url("/dead")], "missing");
@@ -57,8 +62,9 @@ fn afterwards() {
     why(&scene);
     get(&scene);
     exports(&scene);
-    strange::parquet_is_read_by_others(&scene);
-    strange::warc_is_read_by_others(&scene);
+    others::parquet_is_read(&scene);
+    others::warc_is_read(&scene);
+    others::pywb_replays(&scene);
     archive(&scene);
 }
 
@@ -234,6 +240,16 @@ fn get(scene: &Scene) {
         "{head}"
     );
     assert!(!head.contains(TEXT));
+    // the last visit brought no more than a 304
+    let front = scene.url("/");
+    let last = scene.say(&["get", "--versions", &front]);
+    assert!(last.lines().any(|line| line.contains("  304  ")), "{last}");
+    assert!(
+        scene
+            .say(&["get", "--headers", &front])
+            .starts_with("HTTP/1.1 200")
+    );
+    assert!(scene.say(&["get", &front]).contains(TEXT));
     let picture = scene.run(&["get", &scene.url("/picture")]).stdout;
     assert_eq!(picture, b"\x89PNG\r\n\x1a\n\0\0\x1b[2J");
 
