@@ -401,7 +401,38 @@ fn while_it_runs() {
     assert!(!reading.join().unwrap());
     let code = follower.0.wait().unwrap().code();
     assert_eq!(code, Some(0));
+    while_it_is_silent(&scene, &crawl);
     assert_eq!(crawl.interrupt(), Some(0));
+}
+
+/// A crawl that does not answer is not taken for one that does not run.
+fn while_it_is_silent(scene: &Scene, crawl: &Process) {
+    let silence = "running, but does not answer";
+    crawl.signal("-STOP");
+    let words = scene.say(&["status"]);
+    crawl.signal("-CONT");
+    assert!(words.contains(silence), "{words}");
+    assert!(words.contains("pages      11 known"), "{words}");
+    std::fs::remove_file(scene.data().join("robot.sock")).unwrap();
+    let status = json(&scene.say(&["status", "--json"]));
+    assert_eq!(
+        (&status["running"], &status["silent"]),
+        (&true.into(), &true.into())
+    );
+    let words = scene.say(&["hosts"]);
+    assert!(words.contains(silence), "{words}");
+    let words = scene.say(&["why", &scene.url("/changing")]);
+    assert!(
+        words.contains(silence) && !words.contains("none is running"),
+        "{words}"
+    );
+    let why = json(&scene.say(&["why", "--json", &scene.url("/changing")]));
+    assert_eq!(
+        (&why["running"], &why["silent"]),
+        (&true.into(), &true.into())
+    );
+    let words = scene.say(&["why", &scene.url("/private/x")]);
+    assert!(words.contains("not fetched (robots)"), "{words}");
 }
 
 #[test]
