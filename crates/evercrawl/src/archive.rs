@@ -108,7 +108,7 @@ pub struct Unfinished {
 
 /// Where the archive ended a moment ago, if a crawl is running.
 pub fn unfinished_from(data: &Data, archive: &Path) -> Result<Option<Unfinished>> {
-    let last = files(archive)?.pop().filter(|_| data.running().is_some());
+    let last = files(archive)?.pop().filter(|_| data.is_running());
     last.map(|(_, path)| {
         let found = std::fs::metadata(&path);
         let found = found.with_context(|| format!("cannot look at {}", path.display()))?;

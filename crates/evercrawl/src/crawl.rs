@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-pub use screen::bytes;
+pub use screen::{bytes, slowest};
 pub use settings::read_config;
 
 /// Crawl a set of sites politely, lose nothing, keep them fresh.
@@ -59,8 +59,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     settings::log(arguments.verbose, arguments.json);
     if config.identity.contact == robot::config::NO_CONTACT {
-        terminal::complain(
-            "warning",
+        warn(
+            arguments.json,
             "no contact is configured: set identity.contact or --contact, so that webmasters can reach you",
         );
     }
@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let stop = stop_on_interrupt();
     let crawl = robot::start(&config, until).map_err(explain)?;
-    tell_mended(&crawl.mended);
+    tell_mended(&crawl.mended, arguments.json);
     let mut screen = screen::Screen::new(arguments.json);
     while !crawl.is_over() {
         if stop.load(Ordering::Relaxed) {
@@ -94,10 +94,20 @@ fn explain(error: StartError) -> anyhow::Error {
     }
 }
 
-fn tell_mended(mended: &Mended) {
+/// Warns, among the log where that is read by programs.
+fn warn(json: bool, text: &str) {
+    if json {
+        tracing::warn!("{text}");
+    } else {
+        terminal::complain("warning", text);
+    }
+}
+
+/// Says what was lost before the crawl could start.
+fn tell_mended(mended: &Mended, json: bool) {
     for damage in &mended.store {
         let text = format!("{}: {}", damage.path.display(), damage.what);
-        terminal::complain("warning", &text);
+        warn(json, &text);
     }
     for cut in &mended.archive {
         let text = format!(
@@ -106,6 +116,6 @@ fn tell_mended(mended: &Mended) {
             cut.lost_bytes,
             cut.kept_in.display()
         );
-        terminal::complain("warning", &text);
+        warn(json, &text);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::bad_input::BadInput;
 use crate::crawl::read_config;
-use crate::terminal::is_obeyed;
+use crate::terminal::{is_obeyed, plain};
 use anyhow::Result;
 use robot::config::Config;
 use robot::control::Remote;
@@ -11,6 +11,9 @@ use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 use storage::{HostId, HostRow, PageId, Reader};
 use url::Url;
+
+/// As much of a wrong URL as is said back.
+const SHOWN: usize = 200;
 
 /// Which crawl.
 #[derive(clap::Args)]
@@ -29,6 +32,26 @@ pub struct Data {
     pub config: Config,
 }
 
+/// What comes of asking a crawl.
+pub enum Asked<T> {
+    Answer(T),
+    /// It runs and does not answer: it is starting, it was stopped, or it hangs.
+    Silence,
+    /// None is running.
+    Nobody,
+}
+
+impl<T> Asked<T> {
+    /// What is waited for where there is no answer.
+    pub fn robot(&self) -> &'static str {
+        match self {
+            Self::Answer(_) => "the robot",
+            Self::Silence => "the robot: it is running, but does not answer",
+            Self::Nobody => "a robot: none is running",
+        }
+    }
+}
+
 impl Which {
     pub fn find(&self) -> Result<Data> {
         let config = read_config(self.config.as_deref())?;
@@ -43,9 +66,22 @@ impl Data {
         find_store(&self.directory)?.ok_or_else(|| self.absent("crawl"))
     }
 
-    /// The crawl, if one is running now.
-    pub fn running(&self) -> Option<Remote> {
-        Remote::find(&self.directory)
+    /// Whether a crawl is running now, answering or not.
+    pub fn is_running(&self) -> bool {
+        Remote::find(&self.directory).is_some()
+    }
+
+    /// Asks the crawl, if one is running now.
+    pub fn ask<T>(&self, question: impl Fn(&Remote) -> io::Result<T>) -> Asked<T> {
+        let Some(remote) = Remote::find(&self.directory) else {
+            return Asked::Nobody;
+        };
+        match question(&remote) {
+            Ok(answer) => Asked::Answer(answer),
+            // it may have ended meanwhile
+            Err(_) if self.is_running() => Asked::Silence,
+            Err(_) => Asked::Nobody,
+        }
     }
 
     /// The directory of the WARC files.
@@ -74,7 +110,14 @@ impl Data {
 /// The pages, hosts and visits in a data directory, if there are any.
 fn find_store(directory: &Path) -> Result<Option<Reader>> {
     match Reader::open(&robot::state_directory(directory)) {
-        Err(storage::Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
+        Err(storage::Error::Io { source, .. })
+            if matches!(
+                source.kind(),
+                ErrorKind::NotFound | ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(None)
+        }
         opened => Ok(Some(opened?)),
     }
 }
@@ -117,7 +160,13 @@ pub fn read_url(text: &str) -> Result<Url> {
     let base = Url::parse("http://invalid/").expect("a URL");
     let absolute = Url::parse(text.trim()).map_err(frontier::key::Refused::from);
     let read = absolute.and_then(|_| frontier::key::parse_link(&base, text));
-    read.map_err(|why| BadInput(format!("'{}': {why}", crate::terminal::plain(text))).into())
+    read.map_err(|why| {
+        let mut shown: String = plain(text).chars().take(SHOWN).collect();
+        if text.chars().nth(SHOWN).is_some() {
+            shown.push('…');
+        }
+        BadInput(format!("'{shown}': {why}")).into()
+    })
 }
 
 /// Standard output, for many lines.
@@ -193,5 +242,10 @@ mod tests {
         ] {
             assert!(read_url(text).unwrap_err().is::<BadInput>(), "{text:?}");
         }
+        let long = read_url(&format!("http://a/{}", "é".repeat(1 << 20))).unwrap_err();
+        assert_eq!(
+            long.to_string().chars().count(),
+            200 + "''…: longer than 8192 bytes".chars().count()
+        );
     }
 }

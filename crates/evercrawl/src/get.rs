@@ -37,7 +37,7 @@ pub struct Arguments {
     /// The version of this time: the last one fetched until then.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     at: Option<Moment>,
-    /// Status line and headers of the answer, not its body.
+    /// Status line and headers that came with the body, not the body.
     #[arg(long, conflicts_with = "raw")]
     headers: bool,
     /// The body as it was transferred, content encoding kept.
@@ -61,7 +61,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         bail!("no copy from that time: the first is of {}", Moment(first));
     };
     let bytes = if arguments.headers {
-        Bytes::from(found.visit.head)
+        // of a 304 no head is kept, and the content is the original's
+        let of_original = found.original.filter(|_| found.visit.head.is_empty());
+        Bytes::from(of_original.unwrap_or(found.visit).head)
     } else {
         if found.visit.kind() == "revisit" && found.original.is_none() {
             bail!("the same as an earlier copy, which is not in the archive");

@@ -1,9 +1,10 @@
 //! `evercrawl hosts`: the hosts known, their pages and how they are spared.
 
-use crate::data::{self, Which};
+use crate::data::{self, Asked, Which};
 use crate::page_view::State;
 use crate::terminal::plain;
 use anyhow::Result;
+use robot::control::Remote;
 use robot::view::HostView;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -70,16 +71,20 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let of = pages.entry(entry.host).or_default();
         of.count(State::of(entry.row.as_ref()));
     }
-    let scheduled = data.running().and_then(|remote| remote.hosts().ok());
-    let mut scheduled: HashMap<String, HostView> = (scheduled.into_iter().flatten())
-        .map(|view| (view.host.clone(), view))
-        .collect();
+    let asked = data.ask(Remote::hosts);
+    let robot = asked.robot();
+    let mut scheduled: HashMap<String, HostView> = match asked {
+        Asked::Answer(views) => (views.into_iter())
+            .map(|view| (view.host.clone(), view))
+            .collect(),
+        Asked::Silence | Asked::Nobody => HashMap::new(),
+    };
     let mut views: Vec<View> = data::hosts(&reader)?
         .into_iter()
         .map(|(id, row)| {
             let pages = pages.get(&id).copied().unwrap_or_default();
             let host = scheduled.remove(&row.name).unwrap_or_else(|| {
-                robot::offline::host_view(&row.name, &row.blob, pages.all(), &data.config)
+                robot::offline::host_view(&row.name, &row.blob, pages.all(), &data.config, robot)
             });
             View { host, pages }
         })

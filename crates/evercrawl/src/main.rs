@@ -95,10 +95,22 @@ fn main() -> ExitCode {
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) if error.is::<Interrupted>() => ExitCode::from(interrupt::EXIT_CODE),
         Err(error) => {
-            terminal::complain("error", &format!("{error:#}"));
+            terminal::complain("error", &told(&error));
             ExitCode::from(if error.is::<BadInput>() { 2 } else { 1 })
         }
     }
+}
+
+/// An error and its causes; many say their cause themselves.
+fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !text.ends_with(&cause) {
+            text += if text.is_empty() { "" } else { ": " };
+            text += &cause;
+        }
+    }
+    text
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {

@@ -1,10 +1,11 @@
 //! `evercrawl status`: how a crawl stands, at work or not.
 
-use crate::crawl::bytes;
-use crate::data::{self, Data, Which};
+use crate::crawl::{bytes, slowest};
+use crate::data::{self, Asked, Data, Which};
 use crate::moment::{Moment, duration};
 use crate::terminal::{self, grouped, plain};
 use anyhow::Result;
+use robot::control::Remote;
 use robot::offline::Offline;
 use robot::view::Status;
 use serde::Serialize;
@@ -14,7 +15,8 @@ const MORE: &str = "\
 Figures:
   While a crawl runs they come from it, and what is counted is counted since it started. Otherwise
   they are worked out from the data directory: visits, changes and failures are those of the log of
-  visits, and copies have aged since.
+  visits, and copies have aged since. A crawl that runs but does not answer within five seconds is
+  said to be silent.
 
   Estimated freshness is the share of copies that are still what the server has, by the model that
   the revisits rest on. Copies never revisited count with what is usual on their host; how many they
@@ -71,9 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 impl View {
     fn look(data: &Data) -> Result<Self> {
         let now = Moment::now();
-        let remote = data.running();
-        let live = remote.as_ref().and_then(|remote| remote.status().ok());
-        let is_silent = live.is_none() && remote.is_some() && data.running().is_some();
+        let asked = data.ask(Remote::status);
         let (archive_files, archive_bytes) = data::size(&robot::archive_directory(&data.directory));
         let mut view = Self {
             data: data.directory.display().to_string(),
@@ -85,14 +85,15 @@ impl View {
             archive_files,
             archive_bytes,
             damaged_entries: 0,
-            silent: is_silent,
+            silent: matches!(asked, Asked::Silence),
         };
-        if let Some(status) = live {
+        if let Asked::Answer(status) = asked {
             view.since = Some(Moment::from_seconds(now.seconds() - status.seconds));
             view.status = status;
         } else {
             let offline = Offline::read(&data.directory, &data.config)?;
             view.status = offline.status(now.seconds());
+            view.status.running = view.silent;
             view.since = offline.since.map(Moment);
             view.last_visit = offline.last_visit.map(Moment);
             view.pages_redirect = Some(offline.redirects);
@@ -141,12 +142,18 @@ impl View {
                 bytes(s.bytes)
             ),
         );
-        if s.running {
+        if s.running && !self.silent {
             row(
                 "now",
                 &format!(
-                    "{:.1} requests/s · {} under way · {} revisits due · {:.3} revisits/s allowed",
-                    s.requests_per_second, s.under_way, s.due_waiting, s.revisit_budget
+                    "{:.1} requests/s · {} under way · {} revisits due · {:.3} revisits/s allowed{}",
+                    s.requests_per_second,
+                    s.under_way,
+                    s.due_waiting,
+                    s.revisit_budget,
+                    s.next_due_in
+                        .map(|next| format!(" · next due in {}", duration(next)))
+                        .unwrap_or_default(),
                 ),
             );
         }
@@ -169,11 +176,7 @@ impl View {
             );
         }
         if !s.slowest_hosts.is_empty() {
-            let slow = s.slowest_hosts.iter().take(3);
-            let slow: Vec<String> = slow
-                .map(|(h, t)| format!("{} {t:.2} s", plain(h)))
-                .collect();
-            row("slowest", &slow.join(" · "));
+            row("slowest", &slowest(s));
         }
         let archive = format!(
             "{} in {} files",
@@ -190,7 +193,7 @@ impl View {
 
     fn state(&self) -> String {
         if self.silent {
-            return "running, but it does not answer; this is from its data".into();
+            return "running, but does not answer; this is what its data tell".into();
         }
         match (self.status.running, self.last_visit) {
             (true, _) => format!("running for {}", duration(self.status.seconds)),

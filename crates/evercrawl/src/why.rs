@@ -3,7 +3,7 @@
 mod rules;
 mod text;
 
-use crate::data::{self, Data, Which, read_url};
+use crate::data::{self, Asked, Data, Which, read_url};
 use crate::moment::{Moment, duration};
 use crate::page_view::{PageView, State};
 use crate::terminal;
@@ -48,6 +48,8 @@ struct Why {
     /// What makes two URLs the same page.
     key: String,
     running: bool,
+    /// A crawl runs and does not answer.
+    silent: bool,
     known: bool,
     page: Option<PageView>,
     /// The page that linked to it first.
@@ -56,6 +58,8 @@ struct Why {
     scope: Scope,
     robots: Robots,
     trap: Option<String>,
+    /// Why its host has no address that may be contacted.
+    no_address: Option<&'static str>,
     changes_per_day: Option<f64>,
     /// Of 95 %.
     changes_per_day_interval: Option<(f64, f64)>,
@@ -80,7 +84,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 impl Why {
     fn find(data: &Data, reader: &Reader, url: &Url) -> Result<Self> {
         let hosts = data::hosts(reader)?;
-        let remote = data.running();
         let id = data.page(reader, url)?;
         let address = id.map(|id| reader.address(id)).transpose()?;
         let row = id.map(|id| reader.page(id)).transpose()?.flatten();
@@ -96,6 +99,9 @@ impl Why {
             Some(_) => None,
             None => rules::trap(&data.config, reader, url)?,
         };
+        let no_address = host_of(hosts.values(), asked)
+            .and_then(|host| offline::host(&host.blob).no_address)
+            .map(robot::cause::word);
         let page_url = |page: Option<PageId>| {
             let address = page.and_then(|page| reader.address(page).ok());
             address.map(|address| address.url)
@@ -103,7 +109,8 @@ impl Why {
         let mut why = Self {
             url: url.to_string(),
             key: data.config.keys.canonical().key(url),
-            running: remote.is_some(),
+            running: data.is_running(),
+            silent: false,
             known: id.is_some(),
             page: id.map(|id| PageView::of(reader, &hosts, id)).transpose()?,
             found_on: page_url(address.as_ref().and_then(|address| address.from)),
@@ -111,6 +118,7 @@ impl Why {
             scope,
             robots,
             trap,
+            no_address,
             changes_per_day: None,
             changes_per_day_interval: None,
             chance_fresh: None,
@@ -121,18 +129,22 @@ impl Why {
             why.waits_for = why.reason_unknown(reader)?;
             return Ok(why);
         };
-        let wait = if let Some(wait) = remote.and_then(|remote| remote.page(id).ok()) {
-            wait
-        } else {
-            why.running = false;
-            Offline::read(&data.directory, &data.config)?.page(id, Moment::now().seconds())
+        let asked = data.ask(|remote| remote.page(id));
+        let robot = asked.robot();
+        why.running = !matches!(asked, Asked::Nobody);
+        why.silent = matches!(asked, Asked::Silence);
+        let wait = match asked {
+            Asked::Answer(wait) => wait,
+            Asked::Silence | Asked::Nobody => {
+                Offline::read(&data.directory, &data.config)?.page(id, Moment::now().seconds())
+            }
         };
-        why.schedule(data, row.as_ref(), wait);
+        why.schedule(data, row.as_ref(), wait, robot);
         Ok(why)
     }
 
     /// When it is due, and what it waits for.
-    fn schedule(&mut self, data: &Data, row: Option<&PageRow>, wait: PageWait) {
+    fn schedule(&mut self, data: &Data, row: Option<&PageRow>, wait: PageWait, robot: &str) {
         self.changes_per_day = wait.changes_per_day;
         self.changes_per_day_interval = wait.changes_per_day_interval;
         self.chance_fresh = wait.chance_fresh;
@@ -140,10 +152,11 @@ impl Why {
         let due = wait.due.or(next_try).map(Moment::from_seconds);
         self.due = due;
         let left = due.map(|due| due.seconds() - Moment::now().seconds());
-        let robot = if self.running {
-            ""
+        let is_answered = self.running && !self.silent;
+        let and_robot = if is_answered {
+            String::new()
         } else {
-            ", and a robot: none is running"
+            format!(", and {robot}")
         };
         let cause = row.and_then(|row| row.last_failure).map(|(_, cause)| cause);
         let cause = cause.map_or("other", robot::cause::word);
@@ -151,19 +164,20 @@ impl Why {
             (State::Excluded, _) => format!("nothing: it is not fetched ({cause})"),
             (State::Gone, Some(left)) if left > 0.0 => {
                 format!(
-                    "another look at a page that is gone, in {}{robot}",
+                    "another look at a page that is gone, in {}{and_robot}",
                     duration(left)
                 )
             }
             (State::New, Some(left)) if left > 0.0 => {
                 format!(
-                    "another try after a failure ({cause}), in {}{robot}",
+                    "another try after a failure ({cause}), in {}{and_robot}",
                     duration(left)
                 )
             }
-            _ if self.running => wait.waits_for,
-            (State::New, _) => "its first visit, and a robot: none is running".into(),
-            _ => "a robot: none is running; the revisit policy decides when one is".into(),
+            _ if is_answered => wait.waits_for,
+            (State::New, _) => format!("its first visit{and_robot}"),
+            _ if self.silent => robot.to_owned(),
+            _ => format!("{robot}; the revisit policy decides when one is"),
         };
     }
 

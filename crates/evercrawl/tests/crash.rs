@@ -2,8 +2,11 @@
 //! twice.
 
 mod crawling;
+#[path = "../../storage/tests/python/mod.rs"]
+mod python;
 
-use crawling::{Crawler, impolite, serve, warcio};
+use crawling::{Crawler, impolite, serve};
+use python::python;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use simulation::web::spec::{Robots, Sitemap};
@@ -159,8 +162,7 @@ fn killed_at_fifty_moments() {
 }
 
 fn check_with_warcio(crawler: &Crawler) {
-    let Some(mut check) = warcio() else {
-        eprintln!("skipped: no python3 with warcio to check the archive");
+    let Some(mut check) = python("warcio") else {
         return;
     };
     let files = storage::archive::files(&crawler.archive()).unwrap();

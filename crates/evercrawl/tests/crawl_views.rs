@@ -1,5 +1,9 @@
 //! The commands that look at a crawl: afterwards, while it runs, and where there is none.
 
+#[path = "crawl_views/others.rs"]
+mod others;
+#[path = "../../storage/tests/python/mod.rs"]
+mod python;
 #[path = "crawl_views/site.rs"]
 mod site;
 #[path = "crawl_views/strange.rs"]
@@ -30,6 +34,7 @@ fn crawled() -> Scene {
         "the same as before",
     );
     scene.wait_for(&["get", "--versions", &scene.url("/moved")], "301");
+    scene.wait_for(&["get", "--versions", &scene.url("/")], "304");
     scene.wait_for(&["pages", "--state", "excluded"], "/private/x");
     scene.wait_for(&["pages", "--host", OTHER, "--state", "live"], OTHER);
     scene.wait_for(&["why", &scene.url("/dead")], "missing");
@@ -57,8 +62,9 @@ fn afterwards() {
     why(&scene);
     get(&scene);
     exports(&scene);
-    strange::parquet_is_read_by_others(&scene);
-    strange::warc_is_read_by_others(&scene);
+    others::parquet_is_read(&scene);
+    others::warc_is_read(&scene);
+    others::pywb_replays(&scene);
     archive(&scene);
 }
 
@@ -234,6 +240,16 @@ fn get(scene: &Scene) {
         "{head}"
     );
     assert!(!head.contains(TEXT));
+    // the last visit brought no more than a 304
+    let front = scene.url("/");
+    let last = scene.say(&["get", "--versions", &front]);
+    assert!(last.lines().any(|line| line.contains("  304  ")), "{last}");
+    assert!(
+        scene
+            .say(&["get", "--headers", &front])
+            .starts_with("HTTP/1.1 200")
+    );
+    assert!(scene.say(&["get", &front]).contains(TEXT));
     let picture = scene.run(&["get", &scene.url("/picture")]).stdout;
     assert_eq!(picture, b"\x89PNG\r\n\x1a\n\0\0\x1b[2J");
 
@@ -385,7 +401,38 @@ fn while_it_runs() {
     assert!(!reading.join().unwrap());
     let code = follower.0.wait().unwrap().code();
     assert_eq!(code, Some(0));
+    while_it_is_silent(&scene, &crawl);
     assert_eq!(crawl.interrupt(), Some(0));
+}
+
+/// A crawl that does not answer is not taken for one that does not run.
+fn while_it_is_silent(scene: &Scene, crawl: &Process) {
+    let silence = "running, but does not answer";
+    crawl.signal("-STOP");
+    let words = scene.say(&["status"]);
+    crawl.signal("-CONT");
+    assert!(words.contains(silence), "{words}");
+    assert!(words.contains("pages      11 known"), "{words}");
+    std::fs::remove_file(scene.data().join("robot.sock")).unwrap();
+    let status = json(&scene.say(&["status", "--json"]));
+    assert_eq!(
+        (&status["running"], &status["silent"]),
+        (&true.into(), &true.into())
+    );
+    let words = scene.say(&["hosts"]);
+    assert!(words.contains(silence), "{words}");
+    let words = scene.say(&["why", &scene.url("/changing")]);
+    assert!(
+        words.contains(silence) && !words.contains("none is running"),
+        "{words}"
+    );
+    let why = json(&scene.say(&["why", "--json", &scene.url("/changing")]));
+    assert_eq!(
+        (&why["running"], &why["silent"]),
+        (&true.into(), &true.into())
+    );
+    let words = scene.say(&["why", &scene.url("/private/x")]);
+    assert!(words.contains("not fetched (robots)"), "{words}");
 }
 
 #[test]

@@ -9,7 +9,9 @@ use flate2::{Compression, write::GzEncoder};
 use simulation::web::spec::Corner;
 use simulation::web::{Running, Web, WebSpec};
 use std::fmt::Write as _;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Output};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use storage::{PageRow, PageState};
@@ -73,6 +75,103 @@ fn crawl_until(crawler: &mut Crawler, enough: impl Fn(&[Page]) -> bool) -> Ended
 /// Whether every page was looked at, one way or another.
 fn all_visited(pages: &[Page]) -> bool {
     !pages.is_empty() && pages.iter().all(|page| page.row.is_some())
+}
+
+/// What a terminal would obey: controls but the end of a line, and what reverses the writing.
+fn is_obeyed(c: char) -> bool {
+    let reverses =
+        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    (c.is_control() && c != '\n') || reverses
+}
+
+/// A command that looks at the crawl, its output going into a pipe.
+fn look(crawler: &Crawler, arguments: &[&str]) -> Output {
+    let (command, rest) = arguments.split_first().unwrap();
+    let mut look = Command::new(env!("CARGO_BIN_EXE_evercrawl"));
+    look.arg(command).arg("-c").arg(crawler.config()).args(rest);
+    look.output().unwrap()
+}
+
+/// The same on a terminal, if there is a program that plays one.
+fn look_on_a_terminal(crawler: &Crawler, arguments: &[&str]) -> Option<Vec<u8>> {
+    let (command, rest) = arguments.split_first().unwrap();
+    let rest: Vec<String> = rest.iter().map(|word| format!("'{word}'")).collect();
+    let line = format!(
+        "NO_COLOR=1 {} {command} -c {} {}",
+        env!("CARGO_BIN_EXE_evercrawl"),
+        crawler.config().display(),
+        rest.join(" ")
+    );
+    let script = Command::new("script")
+        .args(["-qec", &line, "/dev/null"])
+        .output();
+    if script.is_err() {
+        eprintln!("skipped: there is no `script` here to play a terminal");
+    }
+    Some(script.ok()?.stdout)
+}
+
+/// Everything that commands say of what was crawled is fit for a terminal, and JSON and CSV are right.
+fn shown_and_not_obeyed(crawler: &Crawler) {
+    let urls: Vec<String> = crawler.pages().into_iter().map(|page| page.url).collect();
+    let mut commands: Vec<Vec<&str>> = vec![
+        vec!["status"],
+        vec!["pages"],
+        vec!["hosts"],
+        vec!["changes", "--minor"],
+        vec!["export", "--format", "csv"],
+        vec!["export", "--format", "urls"],
+    ];
+    for url in &urls {
+        commands.push(vec!["why", url]);
+        commands.push(vec!["get", "--versions", url]);
+    }
+    for command in &mut commands {
+        check_output(command, &look(crawler, command).stdout);
+        if matches!(command[0], "status" | "pages" | "hosts" | "why") {
+            command.insert(1, "--json");
+            let output = look(crawler, command).stdout;
+            check_output(command, &output);
+            for line in output
+                .split(|&byte| byte == b'\n')
+                .filter(|line| !line.is_empty())
+            {
+                let value: serde_json::Value = serde_json::from_slice(line).unwrap();
+                assert!(value.is_object());
+            }
+        }
+    }
+    let csv = look(crawler, &["export", "--format", "csv"]).stdout;
+    let rows = csv::Reader::from_reader(&*csv).into_records();
+    assert_eq!(rows.map(Result::unwrap).count(), urls.len());
+    // what a server sent goes into a pipe as it came, but not to a terminal
+    for url in &urls {
+        for kind in ["--headers", "--raw"] {
+            let Some(shown) = look_on_a_terminal(crawler, &["get", kind, url]) else {
+                return;
+            };
+            let shown = String::from_utf8_lossy(&shown).replace("\r\n", "\n");
+            check_output(&["get", kind, url], shown.as_bytes());
+        }
+    }
+}
+
+fn check_output(command: &[&str], output: &[u8]) {
+    let text = str::from_utf8(output).unwrap();
+    assert!(!text.contains(is_obeyed), "{command:?}: {text:?}");
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+fn read_metrics(port: u16) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    write!(stream, "GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text.replace("\r\n", "\n")
 }
 
 /// Fetches these pages of a corner, each from a host of its own, and nothing else.
@@ -302,6 +401,14 @@ fn urls_of_a_mebibyte() {
     // long enough that the bodies themselves are whole
     let mut crawler = Crawler::new(&[server.url("/")]).with("revisit.budget", "\"1/day\"");
     crawl_until(&mut crawler, |pages| pages.len() >= 4 && all_visited(pages));
+    shown_and_not_obeyed(&crawler);
+    // nor is such a URL anything to ask about
+    let asked = look(
+        &crawler,
+        &["get", &server.url(&format!("/{}", "a".repeat(100_000)))],
+    );
+    assert_eq!(asked.status.code(), Some(2));
+    assert!(asked.stderr.len() < 1000, "{} bytes", asked.stderr.len());
     let asked = server.asked();
     assert!(asked.iter().all(|path| path.len() < 3000) && asked.contains(&"/ok".into()));
     let pages = crawler.pages();
@@ -357,13 +464,24 @@ fn control_characters_in_urls_and_headers() {
         })
     });
     let seeds = servers.each_ref().map(|server| server.url("/"));
-    let mut crawler = cautious(Crawler::new(&seeds));
+    let port = free_port();
+    let crawler = Crawler::new(&seeds).with("metrics.listen", format!("\"127.0.0.1:{port}\""));
+    let mut crawler = cautious(crawler);
+    let metrics = std::cell::RefCell::new(String::new());
     crawl_until(&mut crawler, |pages| {
-        pages.len() > seeds.len() && all_visited(pages)
+        let enough = pages.len() > seeds.len() && all_visited(pages);
+        if enough {
+            *metrics.borrow_mut() = read_metrics(port);
+        }
+        enough
     });
+    let metrics = metrics.into_inner();
+    assert!(metrics.contains("evercrawl_requests_total"), "{metrics:?}");
+    assert!(!metrics.contains(is_obeyed), "{metrics:?}");
     for page in crawler.pages() {
         assert!(!page.url.contains(|c: char| c.is_control()), "{page:?}");
     }
+    shown_and_not_obeyed(&crawler);
 }
 
 #[test]

@@ -8,7 +8,7 @@
 //! query, for its path as a whole: `/calendar?day=…` is as wide as any directory. The counters are
 //! bounded (lossy counting, Manku and Motwani 2002): when there are too many the smallest go, so a
 //! prefix may get a little more than its cap but a busy one is never forgotten. After a restart the
-//! URLs known are counted again; runs of near-duplicates begin anew.
+//! URLs known are counted again, and caps that were halved are halved again.
 
 mod counters;
 mod shape;
@@ -118,11 +118,35 @@ impl Traps {
         self.count(&Places::of(host, url));
     }
 
-    /// Notes whether a page just fetched is nearly the same as others of its host.
-    pub fn note_content(&mut self, host: &str, url: &Url, near_duplicate: bool) {
+    /// Notes whether a page just fetched is nearly the same as others of its host; returns the
+    /// prefixes whose caps that halved.
+    pub fn note_content(&mut self, host: &str, url: &Url, near_duplicate: bool) -> Vec<Halved> {
         let run = self.config.duplicate_run.max(1);
-        for &prefix in Places::of(host, url).prefixes() {
-            self.counters.note(prefix, near_duplicate, run);
+        let places = Places::of(host, url);
+        let mut halved = Vec::new();
+        for (level, &prefix) in places.prefixes().iter().enumerate() {
+            if self.counters.note(prefix, near_duplicate, run) {
+                halved.push(Halved {
+                    prefix: prefix_text(url, level, places.known),
+                    times: self.counters.get(prefix).halvings,
+                });
+            }
+        }
+        halved
+    }
+
+    /// Halves caps that were halved before a restart.
+    pub fn restore_halved(&mut self, host: &str, halved: &Halved) {
+        let mut url = Url::parse("http://host/").expect("a URL");
+        let (path, is_query) = match halved.prefix.strip_suffix('?') {
+            Some(path) => (path, true),
+            None => (&*halved.prefix, false),
+        };
+        url.set_path(path);
+        url.set_query(is_query.then_some(""));
+        // a prefix is the last of its own places
+        if let Some(&prefix) = Places::of(host, &url).prefixes().last() {
+            self.counters.halve(prefix, halved.times);
         }
     }
 
@@ -138,6 +162,29 @@ impl Traps {
         let halved = most.checked_shr(u32::from(halvings)).unwrap_or(0);
         halved.max(self.config.least_per_prefix.min(most))
     }
+}
+
+/// A path prefix whose cap was lowered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Halved {
+    /// A directory (`/a/b/`), or a path with its question mark (`/calendar?`).
+    pub prefix: String,
+    /// How often its cap was halved.
+    pub times: u8,
+}
+
+/// The prefix of a URL that is counted at this level, of so many.
+fn prefix_text(url: &Url, level: usize, levels: usize) -> String {
+    let path = url.path();
+    if url.query().is_some() && level + 1 == levels {
+        return format!("{path}?");
+    }
+    let slashes = path.bytes().enumerate().skip(1);
+    let mut slashes = slashes.filter(|(_, byte)| *byte == b'/');
+    let end = slashes
+        .nth(level)
+        .map_or(path.len(), |(slash, _)| slash + 1);
+    path[..end].to_owned()
 }
 
 /// The places where a URL counts, as hashes.

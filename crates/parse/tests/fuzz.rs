@@ -1,22 +1,12 @@
 //! Mutated documents for every parser: no panic, bounded output, bounded time, and for pages the
-//! same links as the oracle where both promise them.
-//!
-//! `EVERCRAWL_FUZZ_SECONDS` is the time for all targets together (10 by default);
-//! `EVERCRAWL_FUZZ_SEED` starts from another place.
+//! same links as the oracle where both promise them. `mutate` says for how long.
 
+mod mutate;
 mod oracle;
 
+use mutate::fuzz;
 use parse::{Kind, LinkKind, kind_of, read_feed, read_page, read_sitemap, read_text};
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use std::time::{Duration, Instant};
 use url::Url;
-
-/// Inputs stay below this, so that the oracle keeps up and no link is too long.
-const LARGEST: usize = 4 * 1024;
-/// Far above what any input of that size takes; a quadratic parser would pass it.
-const SLOWEST: Duration = Duration::from_secs(2);
-const TARGETS: u32 = 4;
 
 const PAGES: &[&str] = &[
     "<!DOCTYPE html><html><head><meta charset=utf-8><title>A &amp; B</title><base href='/b/'>\
@@ -125,117 +115,11 @@ const TOKENS: &[&str] = &[
     "0",
 ];
 
-struct Mutator {
-    rng: Xoshiro256PlusPlus,
-    corpus: Vec<Vec<u8>>,
-}
-
-impl Mutator {
-    fn new(seeds: &[&str], target: u64) -> Self {
-        let seed = std::env::var("EVERCRAWL_FUZZ_SEED")
-            .ok()
-            .and_then(|seed| seed.parse().ok());
-        let seed: u64 = seed.unwrap_or(1);
-        Self {
-            rng: Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(1_000) + target),
-            corpus: seeds.iter().map(|seed| seed.as_bytes().to_vec()).collect(),
-        }
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        self.rng.random_range(0..end.max(1))
-    }
-
-    /// A document of the corpus after a few changes; now and then it joins the corpus.
-    fn next(&mut self) -> Vec<u8> {
-        let chosen = self.below(self.corpus.len());
-        let mut input = self.corpus[chosen].clone();
-        for _ in 0..=self.below(6) {
-            self.mutate(&mut input);
-        }
-        input.truncate(LARGEST);
-        if self.below(20) == 0 {
-            // the first ones are the seeds, which stay
-            let seeds = 4.min(self.corpus.len());
-            if self.corpus.len() < 200 {
-                self.corpus.push(input.clone());
-            } else {
-                let replaced = seeds + self.below(self.corpus.len() - seeds);
-                self.corpus[replaced].clone_from(&input);
-            }
-        }
-        input
-    }
-
-    fn mutate(&mut self, input: &mut Vec<u8>) {
-        let at = self.below(input.len() + 1);
-        let end = at + self.below((input.len() - at).min(64) + 1);
-        match self.below(7) {
-            0 | 1 => {
-                let token = TOKENS[self.below(TOKENS.len())];
-                input.splice(at..at, token.bytes());
-            }
-            2 => {
-                let token = TOKENS[self.below(TOKENS.len())];
-                input.splice(at..end, token.bytes());
-            }
-            3 => drop(input.drain(at..end)),
-            4 => {
-                let other = self.below(self.corpus.len());
-                let from = self.below(self.corpus[other].len() + 1);
-                let length = self.below((self.corpus[other].len() - from).min(400) + 1);
-                let piece = self.corpus[other][from..from + length].to_vec();
-                input.splice(at..at, piece);
-            }
-            5 => {
-                let piece = input[at..end].repeat(1 + self.below(20));
-                input.splice(at..at, piece);
-            }
-            _ => {
-                if let Some(byte) = input.get_mut(at) {
-                    *byte ^= 1 << self.rng.random_range(0..8);
-                }
-            }
-        }
-    }
-}
-
-/// Runs one target for its share of the time.
-fn fuzz(name: &str, seeds: &[&str], target: u64, mut run: impl FnMut(&[u8])) {
-    let seconds = std::env::var("EVERCRAWL_FUZZ_SECONDS")
-        .ok()
-        .and_then(|s| s.parse().ok());
-    let budget = Duration::from_secs_f64(seconds.unwrap_or(10.0)) / TARGETS;
-    let start = Instant::now();
-    let mut mutator = Mutator::new(seeds, target);
-    let mut inputs = 0;
-    while start.elapsed() < budget || inputs < 100 {
-        let input = mutator.next();
-        let begun = Instant::now();
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&input)));
-        if let Err(panic) = outcome {
-            eprintln!("{name} failed on {:?}", String::from_utf8_lossy(&input));
-            std::panic::resume_unwind(panic);
-        }
-        let took = begun.elapsed();
-        assert!(
-            took < SLOWEST,
-            "{name} took {took:?} on {:?}",
-            String::from_utf8_lossy(&input)
-        );
-        inputs += 1;
-    }
-    eprintln!(
-        "{name}: {inputs} inputs in {:.1} s",
-        start.elapsed().as_secs_f64()
-    );
-}
-
 #[test]
 fn pages() {
     let address = Url::parse("https://example.org/a/b").expect("a URL");
     let mut compared = 0;
-    fuzz("pages", PAGES, 1, |input| {
+    fuzz("pages", PAGES, TOKENS, |input| {
         let page = read_page(input, None, &address);
         assert!(
             page.links.len() <= 5_000 && page.links.iter().all(|link| link.href.len() <= 4_096)
@@ -260,7 +144,7 @@ fn pages() {
 
 #[test]
 fn sitemaps() {
-    fuzz("sitemaps", SITEMAPS, 2, |input| {
+    fuzz("sitemaps", SITEMAPS, TOKENS, |input| {
         let sitemap = read_sitemap(input, None);
         let bytes: usize = sitemap
             .entries
@@ -279,7 +163,7 @@ fn sitemaps() {
 
 #[test]
 fn feeds() {
-    fuzz("feeds", FEEDS, 3, |input| {
+    fuzz("feeds", FEEDS, TOKENS, |input| {
         let feed = read_feed(input, None);
         let links = feed.entries.iter().filter_map(|entry| entry.link.as_ref());
         assert!(
@@ -291,7 +175,7 @@ fn feeds() {
 
 #[test]
 fn texts() {
-    fuzz("texts", TEXTS, 4, |input| {
+    fuzz("texts", TEXTS, TOKENS, |input| {
         assert_eq!(read_text(input, None), read_text(input, None));
         if let Ok(text) = std::str::from_utf8(input) {
             assert!(parse::dates::parse_date(text).is_none_or(f64::is_finite));

@@ -128,8 +128,11 @@ impl Archivist {
         }
         if let Some((print, url)) = print {
             let near = self.is_near_duplicate(done.host, print);
-            self.traps
-                .note_content(&url[..url::Position::BeforePath], &url, near);
+            let origin = &url[..url::Position::BeforePath];
+            let halved = self.traps.note_content(origin, &url, near);
+            if !halved.is_empty() {
+                stored.halved.push((done.host, halved));
+            }
         }
         let follow = !redirect || !self.is_long_chain(done.page)?;
         if follow {

@@ -74,15 +74,15 @@ fn ask_keeper(ask: Ask, events: &Sender<Event>) -> Option<String> {
     }
 }
 
-/// A crawl that runs in another process.
+/// A crawl that runs in another process. It need not answer: it may be starting, stopped, or without
+/// a socket.
 #[derive(Clone, Debug)]
 pub struct Remote(PathBuf);
 
 impl Remote {
     /// The crawl of this data directory, if one is running.
     pub fn find(data: &Path) -> Option<Self> {
-        let path = socket(data);
-        UnixStream::connect(&path).ok().map(|_| Self(path))
+        storage::is_in_use(&crate::state_directory(data)).then(|| Self(socket(data)))
     }
 
     fn ask<T: for<'a> Deserialize<'a>>(&self, ask: Ask) -> std::io::Result<T> {

@@ -4,15 +4,16 @@ use crate::archivist::Archivist;
 use crate::config::{Config, Invalid};
 use crate::control;
 use crate::keeper::{Hands, Keeper, Until};
+use crate::losses::Losses;
 use crate::message::{Event, Found, Write};
 use crate::metrics;
+use crate::offline;
 use crate::reading::Rules;
 use crate::view::Status;
 use crate::visit::{Workers, millis, now};
 use fetch::{Fetcher, Options};
 use frontier::key::parse_link;
 use frontier::scope::Scope;
-use frontier::trap::Traps;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
@@ -125,20 +126,25 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
         durability,
         ..StoreOptions::default()
     };
+    if seeds.is_empty() && !state.exists() {
+        return Err(StartError::NoSeeds(config.data.0.clone()));
+    }
     let store = Store::open(&state, options)?;
     if seeds.is_empty() && store.page_count() == 0 {
         return Err(StartError::NoSeeds(config.data.0.clone()));
     }
     let archive = open_archive(config, durability)?;
+    let mut losses = Losses::default();
+    let unreadable = |error| losses.note(&error, "URLs are not readable; those pages are lost");
+    let traps = offline::traps(config, store.reader(), None, unreadable)?;
+    keeper.restore(&store, &mut losses)?;
     let mended = Mended {
-        store: store.damage().to_vec(),
+        store: losses.beside(store.damage()),
         archive: archive
             .as_ref()
             .map(|a| a.recovered().to_vec())
             .unwrap_or_default(),
     };
-    let traps = count_known(config, &store);
-    keeper.restore(&store)?;
     let reader = Reader::open(&state)?;
 
     let (events, heard) = channel();
@@ -190,7 +196,7 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
 
 /// Runs all stages until the keeper is done, and lets the others finish.
 fn run(
-    keeper: Keeper,
+    mut keeper: Keeper,
     hands: Hands,
     archivist: Archivist,
     inbox: mpsc::Receiver<Write>,
@@ -201,19 +207,24 @@ fn run(
         .name("archivist".into())
         .spawn(move || archivist.run(inbox))
         .map_err(|error| format!("starting threads: {error}"))?;
-    let result = keeper.run(&hands);
+    keeper.run(&hands);
     // no more jobs; what is under way may end, and is stored
+    let patience = Instant::now() + LAST_REQUESTS;
+    keeper.end(&hands, patience);
     let Hands {
-        workers, archivist, ..
+        workers,
+        archivist,
+        events,
+        ..
     } = hands;
     drop(archivist);
-    let stopped = Instant::now();
-    while Arc::strong_count(&workers) > 1 && stopped.elapsed() < LAST_REQUESTS {
+    while Arc::strong_count(&workers) > 1 && Instant::now() < patience {
         std::thread::sleep(Duration::from_millis(5));
     }
     drop((workers, served));
     runtime.shutdown_timeout(Duration::from_millis(100));
     let stored = storing.join();
+    let result = keeper.settle(&events);
     result.and(stored.map_err(|_| "the archivist panicked".into()))
 }
 
@@ -342,19 +353,6 @@ fn open_archive(config: &Config, durability: Durability) -> storage::Result<Opti
     let contact = config.identity.contact.clone();
     options.info.push(("operator".into(), contact));
     Archive::open(&archive_directory(&config.data.0), options).map(Some)
-}
-
-/// Counts the URLs known from before, so that traps stay shut.
-fn count_known(config: &Config, store: &Store) -> Traps {
-    let mut traps = Traps::new(config.traps.clone());
-    for page in 0..store.page_count() {
-        if let Ok(address) = store.address(storage::PageId(page))
-            && let Ok(url) = Url::parse(&address.url)
-        {
-            traps.restore(&url[..url::Position::BeforePath], &url);
-        }
-    }
-    traps
 }
 
 fn fetch_options(config: &Config) -> Result<Options, StartError> {

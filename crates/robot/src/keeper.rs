@@ -25,7 +25,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use storage::PageId;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -86,6 +86,8 @@ pub(crate) struct Keeper {
     unstored: usize,
     gone: HashSet<u32>,
     budget: f64,
+    /// When something is due next that is in no line yet.
+    next_due: f64,
     asked: u64,
     status: Status,
     started: f64,
@@ -154,6 +156,7 @@ impl Keeper {
             // the seeds
             unstored: 1,
             budget: 1.0,
+            next_due: f64::INFINITY,
             asked: 0,
             status: Status {
                 running: true,
@@ -166,8 +169,8 @@ impl Keeper {
         })
     }
 
-    /// Works until it is told to stop, or nothing is left; says what broke, if something did.
-    pub fn run(mut self, hands: &Hands) -> Result<(), String> {
+    /// Works until it is told to stop, nothing is left, or something broke.
+    pub fn run(&mut self, hands: &Hands) {
         let mut looked = 0.0;
         loop {
             let at = now();
@@ -192,7 +195,7 @@ impl Keeper {
             }
             while let Ok(event) = hands.events.try_recv() {
                 if matches!(event, Event::Stop) {
-                    return self.end(hands);
+                    return;
                 }
                 self.hear(event);
             }
@@ -201,15 +204,34 @@ impl Keeper {
                 break;
             }
         }
-        self.end(hands)
     }
 
-    fn end(mut self, hands: &Hands) -> Result<(), String> {
+    /// Gives out no more work. Hears how the requests under way end, for what a server asks for now
+    /// holds after a restart too, and has written down all that must be known then.
+    pub fn end(&mut self, hands: &Hands, patience: Instant) {
+        while self.under_way > 0 && self.broken.is_none() {
+            let left = patience.saturating_duration_since(Instant::now());
+            match hands.events.recv_timeout(left) {
+                Ok(event) => self.hear(event),
+                Err(_) => break,
+            }
+            self.send_out(hands);
+        }
         self.save_hosts();
         for write in self.outbox.drain(..) {
             // the archivist is gone only if something broke
             let _ = hands.archivist.blocking_send(write);
         }
+    }
+
+    /// When all others have ended: takes in what they said last, so that the last figures are those
+    /// of the store; says what broke, if something did.
+    pub fn settle(mut self, events: &Receiver<Event>) -> Result<(), String> {
+        while let Ok(event) = events.try_recv() {
+            self.hear(event);
+        }
+        self.under_way = 0;
+        self.status.running = false;
         self.look(now());
         self.broken.take().map_or(Ok(()), Err)
     }
@@ -247,6 +269,7 @@ impl Keeper {
             }
         });
         let mut until = self.later.next().min(self.ask_policy(at));
+        self.next_due = until;
         while self.under_way < self.config.budget.connections {
             let job = match self.lines.next(at) {
                 Turn::Idle => break,
@@ -342,6 +365,7 @@ impl Keeper {
                 if let Err(cause) = found {
                     self.count_failure(crate::cause::word(cause));
                 }
+                self.address_sought(host, found.err());
                 let found = self.same_address_for_same_name(host, at, found.ok());
                 if found.is_none() {
                     self.robots_out_of_reach(host, at);
@@ -403,6 +427,9 @@ impl Keeper {
                 self.tell_policy(now(), Change::Signal(PolicyPage(number)));
             }
         }
+        for (host, halved) in stored.halved {
+            self.caps_halved(host, halved);
+        }
         self.status.trapped += stored.trapped;
     }
 
@@ -448,6 +475,7 @@ impl Keeper {
                 self.later.push(done.at + self.gone_seconds(), page, true);
             }
             VisitResult::Excluded(cause) => {
+                self.gone.remove(&page);
                 self.count_failure(crate::cause::word(cause));
                 self.status.pages_excluded += 1;
                 self.forget(page, done.at);

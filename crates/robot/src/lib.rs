@@ -9,6 +9,7 @@ pub mod control;
 mod crawl;
 mod keeper;
 pub mod links;
+mod losses;
 mod message;
 pub mod metrics;
 pub mod offline;

@@ -6,6 +6,7 @@
 
 use frontier::politeness::Answer;
 use frontier::robots::Standing;
+use frontier::trap::Halved;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -90,6 +91,8 @@ pub(crate) struct Stored {
     pub lists: usize,
     /// Links that led into traps.
     pub trapped: u64,
+    /// Hosts with prefixes whose caps were lowered.
+    pub halved: Vec<(u32, Vec<Halved>)>,
 }
 
 /// A visit, on disk.

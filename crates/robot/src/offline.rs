@@ -5,8 +5,10 @@ use crate::config::{Config, Count};
 pub use crate::keeper::KeptHost;
 use crate::keeper::{FAILURES_TO_GIVE_UP, retry_wait, robots_word};
 use crate::view::{HostView, PageWait, Status};
+use frontier::trap::Traps;
 use std::path::Path;
-use storage::{Observation, Outcome, PageId, PageRow, PageState, Position, Reader, Time};
+use storage::{Observation, Outcome, PageId, PageRow, PageState, Reader, Time};
+use url::{Position, Url};
 
 /// A page without a copy.
 const NONE: u32 = u32::MAX;
@@ -63,7 +65,7 @@ impl Offline {
             offline.numbers[page] = next;
             next += 1;
         };
-        let mut log = reader.observations(Position(0))?;
+        let mut log = reader.observations(storage::Position(0))?;
         while let Some(observation) = log.read()? {
             let page = observation.page.0 as usize;
             let changed = offline.count_visit(&observation, config.revisit.count);
@@ -203,8 +205,46 @@ pub fn host(blob: &[u8]) -> KeptHost {
     serde_json::from_slice(blob).unwrap_or_default()
 }
 
-/// A host that nobody asks for anything now.
-pub fn host_view(name: &str, blob: &[u8], pages: u32, config: &Config) -> HostView {
+/// The traps as far as they are known, of all hosts or of one (scheme, name and port): URLs are
+/// counted, and caps that were lowered are low. URLs that cannot be read are told and not counted.
+pub fn traps(
+    config: &Config,
+    reader: &Reader,
+    only: Option<&str>,
+    mut unreadable: impl FnMut(storage::Error),
+) -> storage::Result<Traps> {
+    let mut traps = Traps::new(config.traps.clone());
+    let is_wanted = |origin: &str| only.is_none_or(|only| only == origin);
+    for page in 0..reader.page_count()? {
+        match reader.address(PageId(page)) {
+            Ok(address) => {
+                if let Ok(url) = Url::parse(&address.url)
+                    && is_wanted(&url[..Position::BeforePath])
+                {
+                    traps.restore(&url[..Position::BeforePath], &url);
+                }
+            }
+            Err(error) => unreadable(error),
+        }
+    }
+    for (_, row) in reader.hosts()?.flatten() {
+        if is_wanted(&row.name) {
+            for halved in host(&row.blob).halved {
+                traps.restore_halved(&row.name, &halved);
+            }
+        }
+    }
+    Ok(traps)
+}
+
+/// A host as it is stored; nobody says what it waits for but the caller.
+pub fn host_view(
+    name: &str,
+    blob: &[u8],
+    pages: u32,
+    config: &Config,
+    waits_for: &str,
+) -> HostView {
     let kept = host(blob);
     HostView {
         host: name.to_owned(),
@@ -215,7 +255,7 @@ pub fn host_view(name: &str, blob: &[u8], pages: u32, config: &Config) -> HostVi
         response: kept.courtesy.response,
         crawl_delay: kept.courtesy.crawl_delay,
         robots: robots_word(kept.standing.as_ref()).to_owned(),
-        waits_for: "a robot: none is running".into(),
+        waits_for: waits_for.to_owned(),
     }
 }
 

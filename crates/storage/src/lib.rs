@@ -13,7 +13,7 @@ pub use error::{Error, Result};
 pub use store::{
     Admission, Batch, Candidate, Damage, Durability, HostId, HostRow, Observation, Observations,
     Outcome, PageAddress, PageEntry, PageId, PageRow, PageState, Position, Reader, Store,
-    StoreOptions,
+    StoreOptions, is_in_use,
 };
 
 /// Milliseconds since the Unix epoch, given by the caller.

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
 pub use admission::{Admission, Candidate, PageAddress, URL_LIMIT};
+pub use directory::is_in_use;
 pub use host::HostRow;
 pub use observation::{Observation, Observations, Outcome, Position};
 pub use page::{PageRow, PageState};

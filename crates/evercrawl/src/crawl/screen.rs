@@ -1,5 +1,7 @@
 //! How a crawl shows itself: a view that stays in place on a terminal, lines elsewhere.
 
+use crate::moment::duration;
+use crate::terminal::plain;
 use anyhow::Result;
 use robot::view::Status;
 use std::fmt::Write as _;
@@ -93,11 +95,24 @@ pub fn line(status: &Status) -> String {
     if let Some(freshness) = status.estimated_freshness {
         let _ = write!(line, "; estimated freshness {:.1} %", 100.0 * freshness);
     }
-    let failures: u64 = status.failures.values().sum();
-    if failures > 0 {
-        let _ = write!(line, "; {failures} without a copy");
+    if !status.failures.is_empty() {
+        let _ = write!(line, "; no copy: {}", causes(status, ", "));
     }
     line
+}
+
+/// Why there was no copy, and how often.
+fn causes(status: &Status, between: &str) -> String {
+    let causes = status.failures.iter();
+    let causes: Vec<String> = causes.map(|(why, n)| format!("{why} {n}")).collect();
+    causes.join(between)
+}
+
+/// The hosts that answer slowest.
+pub fn slowest(status: &Status) -> String {
+    let slow = status.slowest_hosts.iter().take(3);
+    let slow = slow.map(|(host, t)| format!("{} {:.0} ms", plain(host), 1e3 * t));
+    slow.collect::<Vec<_>>().join(" · ")
 }
 
 /// The whole view.
@@ -141,20 +156,14 @@ fn frame(status: &Status) -> String {
             ),
         );
     }
+    if let Some(next) = s.next_due_in {
+        row("next due", format!("in {}", duration(next)));
+    }
     if !s.failures.is_empty() {
-        let failures: Vec<String> = s
-            .failures
-            .iter()
-            .map(|(why, n)| format!("{why} {n}"))
-            .collect();
-        row("no copy", failures.join(" · "));
+        row("no copy", causes(s, " · "));
     }
     if !s.slowest_hosts.is_empty() {
-        let slow = s.slowest_hosts.iter().take(3);
-        let slow: Vec<String> = slow
-            .map(|(host, t)| format!("{} {t:.2} s", crate::terminal::plain(host)))
-            .collect();
-        row("slowest", slow.join(" · "));
+        row("slowest", slowest(s));
     }
     text
 }

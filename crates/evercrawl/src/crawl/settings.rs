@@ -1,7 +1,7 @@
 //! The configuration file, and what is logged.
 
 use crate::bad_input::BadInput;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use robot::config::Config;
 use std::path::Path;
 
@@ -11,7 +11,7 @@ pub fn read_config(path: Option<&Path>) -> Result<Config> {
         return Ok(Config::default());
     };
     let text = std::fs::read_to_string(path)
-        .with_context(|| format!("{}: cannot be read", path.display()))?;
+        .map_err(|error| BadInput::file(path, format!("cannot be read: {error}")))?;
     let config = Config::parse(&text).map_err(|error| BadInput::file(path, error))?;
     config
         .check()

@@ -5,7 +5,6 @@ use crate::moment::Moment;
 use anyhow::Result;
 use frontier::robots::Verdict;
 use frontier::scope::{self, Judgement, Reach, ScopeConfig};
-use frontier::trap::Traps;
 use robot::config::Config;
 use serde::Serialize;
 use storage::{HostRow, Reader};
@@ -167,15 +166,7 @@ impl Robots {
 
 /// The trap that a URL not known would lead into.
 pub fn trap(config: &Config, reader: &Reader, url: &Url) -> Result<Option<String>> {
-    let mut traps = Traps::new(config.traps.clone());
     let origin = &url[..Position::BeforePath];
-    for page in reader.pages()?.flatten() {
-        if let Ok(address) = reader.address(page.id)
-            && let Ok(known) = Url::parse(&address.url)
-            && known[..Position::BeforePath] == *origin
-        {
-            traps.restore(origin, &known);
-        }
-    }
+    let mut traps = robot::offline::traps(config, reader, Some(origin), drop)?;
     Ok(traps.admit(origin, url).err().map(|trap| trap.to_string()))
 }

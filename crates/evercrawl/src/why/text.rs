@@ -27,6 +27,9 @@ pub fn text(why: &Why) -> String {
         row("requested", &page.url);
     }
     row("scope", &scope(why));
+    if let Some(cause) = why.no_address {
+        row("address", &format!("none for its host: {cause}"));
+    }
     row("robots.txt", &robots(why));
     row("fetched", &fetched(page));
     if let Some(target) = &why.redirects_to {

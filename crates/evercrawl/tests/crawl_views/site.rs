@@ -13,6 +13,8 @@ use tempfile::TempDir;
 pub const HOST: &str = "views.test";
 pub const OTHER: &str = "other.views.test";
 pub const TEXT: &str = "A text that stays as it is, whatever happens around it in the world.";
+/// Of the front page, which never changes.
+const ETAG: &str = "\"front\"";
 /// A second is a day of this web.
 const SPEED: f64 = 86_400.0;
 
@@ -36,13 +38,17 @@ impl Site for Corners {
                 Response::new(200, "text/plain", "User-agent: *\nDisallow: /private/\n")
             }
             "/robots.txt" => missing(),
+            "/" if request.host == HOST && request.etag == Some(ETAG) => {
+                Response::new(304, html, "").with("ETag", ETAG)
+            }
             "/" if request.host == HOST => page(format!(
                 "<title>Views</title><p>{TEXT}</p><a href=/packed>1</a> <a href=/changing>2</a>
                  <a href=/noisy>3</a> <a href=/private/x>4</a> <a href=/moved>5</a>
                  <a href=/picture>6</a> <a href='/odd%1b%5b2J?q=%e2%80%ae'>7</a> <a href=/dead>8</a>
                  <a href=/shouting>9</a> <a href='http://{OTHER}:{}/'>10</a>",
                 request.port
-            )),
+            ))
+            .with("ETag", ETAG),
             "/" => page(format!("<title>Other</title><p>{TEXT}</p>")),
             "/packed" => {
                 let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
@@ -164,10 +170,14 @@ pub struct Process(pub Child);
 impl Process {
     /// Ctrl-C, and what comes of it.
     pub fn interrupt(mut self) -> Option<i32> {
-        let pid = self.0.id().to_string();
-        let sent = Command::new("kill").args(["-INT", &pid]).status();
-        assert!(sent.unwrap().success());
+        self.signal("-INT");
         self.0.wait().unwrap().code()
+    }
+
+    pub fn signal(&self, signal: &str) {
+        let pid = self.0.id().to_string();
+        let sent = Command::new("kill").args([signal, &pid]).status();
+        assert!(sent.unwrap().success());
     }
 }
 

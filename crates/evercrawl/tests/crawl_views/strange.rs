@@ -1,6 +1,6 @@
-//! Strange data, strange readers: hostile stores, terminals, other people's programs.
+//! Strange data: hostile stores, and what a terminal gets to see of them.
 
-use super::site::{HOST, Scene, evercrawl, text};
+use super::site::{Scene, evercrawl, text};
 use std::process::Command;
 use storage::{
     Batch, Candidate, Observation, Outcome, PageRow, PageState, Store, StoreOptions, digest,
@@ -25,89 +25,6 @@ pub fn on_a_terminal(scene: &Scene, arguments: &[&str]) -> Option<String> {
         return None;
     };
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-/// Runs a Python program with a library, where both are there.
-fn python(library: &str, program: &str, argument: &str) -> Option<String> {
-    let python = std::env::var("EVERCRAWL_PYTHON").unwrap_or_else(|_| "python3".into());
-    let run = |program: &str| {
-        Command::new(&python)
-            .args(["-c", program, argument])
-            .output()
-    };
-    let there = run(&format!("import {library}")).is_ok_and(|output| output.status.success());
-    if !there {
-        eprintln!("skipped: no Python with {library} (EVERCRAWL_PYTHON names one)");
-        return None;
-    }
-    let output = run(program).unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
-    Some(String::from_utf8(output.stdout).unwrap())
-}
-
-pub fn parquet_is_read_by_others(scene: &Scene) {
-    let file = scene.directory.path().join("pages.parquet");
-    scene.say(&["export", "--format", "parquet", "--out", text(&file)]);
-    let csv = scene.directory.path().join("same.csv");
-    scene.say(&["export", "--format", "csv", "--out", text(&csv)]);
-    let program = "
-import csv, sys
-import pyarrow.parquet as parquet
-table = parquet.read_table(sys.argv[1])
-rows = table.to_pylist()
-text = list(csv.DictReader(open(sys.argv[1].replace('pages.parquet', 'same.csv'))))
-assert len(rows) == len(text), (len(rows), len(text))
-for row, line in zip(rows, text):
-    assert list(row) == list(line), (row, line)
-    for name, value in row.items():
-        if hasattr(value, 'isoformat'):
-            value = value.strftime('%Y-%m-%dT%H:%M:%S.') + '%03dZ' % (value.microsecond // 1000)
-        assert ('' if value is None else str(value)) == line[name], (name, value, line[name])
-print(table.schema.field('last_visit').type, table.num_rows)
-";
-    if let Some(answer) = python("pyarrow", program, text(&file)) {
-        assert_eq!(answer.trim(), "timestamp[ms, tz=UTC] 11");
-    }
-}
-
-pub fn warc_is_read_by_others(scene: &Scene) {
-    let file = scene.directory.path().join("one.warc.gz");
-    scene.say(&[
-        "export",
-        "--format",
-        "warc",
-        "--host",
-        HOST,
-        "--out",
-        text(&file),
-    ]);
-    let records = storage::archive::Records::open(&file).unwrap();
-    let records: Vec<_> = records.collect::<Result<_, _>>().unwrap();
-    let of = |kind: &str| {
-        records
-            .iter()
-            .filter(|record| record.kind() == kind)
-            .count()
-    };
-    assert!(of("warcinfo") == 1 && of("response") > 7 && of("revisit") > 0);
-    assert!(
-        !records
-            .iter()
-            .any(|r| r.url().is_some_and(|url| url.contains("other.")))
-    );
-    let program = "
-import sys
-from warcio.archiveiterator import ArchiveIterator
-count = 0
-for record in ArchiveIterator(open(sys.argv[1], 'rb'), check_digests='raise'):
-    record.content_stream().read()
-    count += 1
-print(count)
-";
-    if let Some(answer) = python("warcio", program, text(&file)) {
-        assert_eq!(answer.trim(), records.len().to_string());
-    }
 }
 
 /// A store such as no robot of ours would write, but someone might.

@@ -330,38 +330,3 @@ pub fn impolite(
     }
     found.len()
 }
-
-/// Python with warcio, installed beside if it is not there; none if neither can be had.
-pub fn warcio() -> Option<Command> {
-    let beside = Path::new(env!("CARGO_TARGET_TMPDIR")).join("warcio");
-    let command = || {
-        let mut command = Command::new("python3");
-        command.env("PYTHONPATH", &beside);
-        command.stderr(std::process::Stdio::null());
-        command
-    };
-    let works = || {
-        let status = command().args(["-c", "import warcio"]).status();
-        status.is_ok_and(|status| status.success())
-    };
-    if !works() {
-        let install = [
-            "-m",
-            "pip",
-            "install",
-            "-q",
-            "--retries",
-            "0",
-            "--timeout",
-            "10",
-        ];
-        let mut pip = command();
-        let _ = pip
-            .args(install)
-            .arg("--target")
-            .arg(&beside)
-            .arg("warcio")
-            .status();
-    }
-    works().then(command)
-}

@@ -24,9 +24,21 @@ pub enum Refused {
     /// A host that no DNS can know.
     #[error("a host name longer than {MAX_HOST} bytes")]
     Host,
+    /// `example.org`, where only a whole URL will do.
+    #[error("not a URL: it must begin with http:// or https://")]
+    Relative,
     /// No URL at all.
     #[error("not a URL: {0}")]
-    Malformed(#[from] url::ParseError),
+    Malformed(url::ParseError),
+}
+
+impl From<url::ParseError> for Refused {
+    fn from(error: url::ParseError) -> Self {
+        match error {
+            url::ParseError::RelativeUrlWithoutBase => Self::Relative,
+            error => Self::Malformed(error),
+        }
+    }
 }
 
 /// Reads `href` as found in a page at `base`. User and password are never sent, and a fragment is

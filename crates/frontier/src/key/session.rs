@@ -12,10 +12,6 @@ pub fn is_token(value: &str) -> bool {
 
 /// Takes the session ids out of the path segment that begins at `start` and ends `path`.
 pub fn strip_segment(path: &mut String, start: usize) {
-    if is_cookieless(&path[start..]) {
-        path.truncate(start);
-        return;
-    }
     let mut end = start;
     while let Some(at) = path[end..].find(';') {
         let from = end + at;
@@ -33,6 +29,9 @@ pub fn strip_segment(path: &mut String, start: usize) {
         } else {
             end = to;
         }
+    }
+    if is_cookieless(&path[start..]) {
+        path.truncate(start);
     }
 }
 

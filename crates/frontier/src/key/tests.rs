@@ -54,6 +54,10 @@ fn paths_lose_empty_segments_and_sessions() {
         "http://h/a.aspx",
     );
     check(
+        "http://h/(S(4hqa0555fwsecu455xqckv45));jsessionid=1/a.aspx",
+        "http://h/a.aspx",
+    );
+    check(
         "http://h/%28S(4hqa0555fwsecu455xqckv45%29)/a.aspx",
         "http://h/a.aspx",
     );

@@ -43,20 +43,28 @@ impl Counters {
         counter.urls = counter.urls.saturating_add(1);
     }
 
-    /// Notes a page that is a near-duplicate or not; every `run` in a row halve the cap.
-    pub fn note(&mut self, place: u64, near_duplicate: bool, run: u16) {
+    /// Notes a page that is a near-duplicate or not; every `run` in a row halve the cap. Returns
+    /// whether this one did.
+    pub fn note(&mut self, place: u64, near_duplicate: bool, run: u16) -> bool {
         if !near_duplicate {
             if let Some(counter) = self.counters.get_mut(&place) {
                 counter.run = 0;
             }
-            return;
+            return false;
         }
         let counter = self.entry(place);
         counter.run += 1;
-        if counter.run >= run {
+        let is_run = counter.run >= run;
+        if is_run {
             counter.run = 0;
             counter.halvings = counter.halvings.saturating_add(1);
         }
+        is_run
+    }
+
+    /// Halves a cap so many times in all.
+    pub fn halve(&mut self, place: u64, times: u8) {
+        self.entry(place).halvings = times;
     }
 
     fn entry(&mut self, place: u64) -> &mut Counter {

@@ -134,17 +134,23 @@ fn memory_is_bounded_and_the_busy_are_not_forgotten() {
 
 proptest! {
     #[test]
-    fn a_restart_forgets_nothing(paths in prop::collection::vec("/[ab]/[ab](/[0-9]{1,2})?([?]q=[0-9])?", 0..60)) {
-        let config = TrapConfig { per_host: 40, per_prefix: 12, ..Default::default() };
+    fn a_restart_forgets_nothing(
+        paths in prop::collection::vec(("//?[ab]/[ab%é](/[0-9]{1,2}){0,3}([?]q=[0-9])?", prop::bool::weighted(0.1)), 0..80),
+    ) {
+        // every near-duplicate is a run
+        let config = TrapConfig { per_host: 60, per_prefix: 24, duplicate_run: 1, least_per_prefix: 2, ..Default::default() };
         let (first, second) = paths.split_at(paths.len() / 2);
         let mut unbroken = Traps::new(config.clone());
         let mut restarted = Traps::new(config);
-        for path in first {
+        for (path, near_duplicate) in first {
             if admit(&mut unbroken, path).is_ok() {
                 restarted.restore("h", &url(path));
             }
+            for halved in unbroken.note_content("h", &url(path), *near_duplicate) {
+                restarted.restore_halved("h", &halved);
+            }
         }
-        for path in second {
+        for (path, _) in second {
             prop_assert_eq!(admit(&mut unbroken, path), admit(&mut restarted, path));
         }
     }

@@ -18,14 +18,20 @@ impl Keeper {
         let estimated = self.beliefs.estimated(at, SAMPLE);
         let status = &mut self.status;
         status.seconds = at - self.started;
-        status.new_waiting = self.lines.new_waiting() as u64;
         status.due_waiting = self.lines.due_waiting() as u64;
         status.pages_gone = self.gone.len() as u64;
+        // in line, under way, or to be tried again
+        let seen = status.pages_fetched + status.pages_gone + status.pages_excluded;
+        status.new_waiting = status.pages_known.saturating_sub(seen);
         status.under_way = self.under_way as u64;
         status.requests_per_second = self.rate.per_second(at);
         status.estimated_freshness = (estimated.copies > 0).then_some(estimated.freshness);
         status.never_revisited = estimated.never_revisited as u64;
-        let next = self.later.next();
+        let next = if status.new_waiting + status.due_waiting > 0 {
+            at
+        } else {
+            self.next_due
+        };
         status.next_due_in = next.is_finite().then_some((next - at).max(0.0));
         let mut slowest: Vec<(f64, u32)> = (0..self.lines.hosts())
             .map(|host| (self.lines.courtesy(host).response, host))
@@ -58,6 +64,7 @@ impl Keeper {
 
     fn host_view(&self, host: u32) -> HostView {
         let known = &self.hosts[host as usize];
+        let waits_for = self.host_waits_for(host, now());
         let courtesy = self.lines.courtesy(host);
         let (new_waiting, due_waiting) = self.lines.waiting_at(host);
         HostView {
@@ -69,7 +76,15 @@ impl Keeper {
             response: courtesy.response,
             crawl_delay: courtesy.crawl_delay,
             robots: robots_word(known.standing.as_deref()).to_owned(),
-            waits_for: waiting_words(self.lines.waiting(host, now()), now()),
+            waits_for,
+        }
+    }
+
+    fn host_waits_for(&self, host: u32, at: f64) -> String {
+        let words = waiting_words(self.lines.waiting(host, at), at);
+        match self.hosts[host as usize].no_address {
+            Some(cause) => format!("{words} (no address: {})", crate::cause::word(cause)),
+            None => words,
         }
     }
 
@@ -81,7 +96,7 @@ impl Keeper {
         ) else {
             return PageWait::default();
         };
-        let line = waiting_words(self.lines.waiting(host, at), at);
+        let line = self.host_waits_for(host, at);
         if number == NONE {
             return PageWait {
                 waits_for: format!("its first visit; its host waits for {line}"),

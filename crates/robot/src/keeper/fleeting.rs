@@ -61,6 +61,7 @@ impl Rate {
             .0
             .iter()
             .filter(|&&(second, _)| second < now && second + WINDOW >= now);
-        recent.map(|&(_, count)| f64::from(count)).sum::<f64>() / WINDOW as f64
+        let count: u32 = recent.map(|&(_, count)| count).sum();
+        f64::from(count) / WINDOW as f64
     }
 }

@@ -8,6 +8,7 @@ use freshness::policy::Change;
 use frontier::key::parse_link;
 use frontier::politeness::{Answer, Courtesy};
 use frontier::robots::{Fetched, Standing};
+use frontier::trap::Halved;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,6 +18,8 @@ use url::Url;
 const TOLD_WITHIN: f64 = 0.25;
 /// An interval of zero would promise endless visits.
 const LEAST_INTERVAL: f64 = 1e-4;
+/// Prefixes of a host whose lowered caps are kept: wide ones are found first, and hold for those below.
+const MOST_HALVED: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Host {
@@ -27,6 +30,10 @@ pub(super) struct Host {
     pub standing: Option<Arc<Standing>>,
     /// Its validators were found to say "unchanged" of what had changed.
     pub lies: bool,
+    /// Where near-duplicates lowered the caps of traps.
+    halved: Vec<Halved>,
+    /// Why no address was found, the last time one was sought.
+    pub no_address: Option<u8>,
     /// The delay the policy knows.
     told: f64,
 }
@@ -48,6 +55,12 @@ pub struct KeptHost {
     /// Its validators were found to say "unchanged" of what had changed.
     #[serde(default)]
     pub lies: bool,
+    /// Where near-duplicates lowered the caps of traps.
+    #[serde(default)]
+    pub halved: Vec<Halved>,
+    /// Why no address was found, the last time one was sought.
+    #[serde(default)]
+    pub no_address: Option<u8>,
 }
 
 impl Keeper {
@@ -76,6 +89,8 @@ impl Keeper {
                 .to_owned(),
             standing: kept.standing.map(Arc::new),
             lies: kept.lies,
+            halved: kept.halved,
+            no_address: kept.no_address,
             told,
         });
         self.status.hosts += 1;
@@ -167,6 +182,27 @@ impl Keeper {
         }
     }
 
+    /// Whoever asks why a page was never fetched must find the reason.
+    pub(super) fn address_sought(&mut self, host: u32, failed: Option<u8>) {
+        if self.hosts[host as usize].no_address != failed {
+            self.hosts[host as usize].no_address = failed;
+            self.save_host(host);
+        }
+    }
+
+    /// What is known of traps must outlive us.
+    pub(super) fn caps_halved(&mut self, host: u32, halved: Vec<Halved>) {
+        let known = &mut self.hosts[host as usize].halved;
+        for new in halved {
+            if let Some(old) = known.iter_mut().find(|old| old.prefix == new.prefix) {
+                *old = new;
+            } else if known.len() < MOST_HALVED {
+                known.push(new);
+            }
+        }
+        self.save_host(host);
+    }
+
     fn tell_delay(&mut self, host: u32) {
         // requests take their time besides the interval
         let response = self.lines.courtesy(host).response;
@@ -190,6 +226,8 @@ impl Keeper {
             courtesy: *self.lines.courtesy(host),
             standing: known.standing.as_deref().cloned(),
             lies: known.lies,
+            halved: known.halved.clone(),
+            no_address: known.no_address,
         };
         let blob = serde_json::to_vec(&kept).expect("plain values");
         self.outbox.push_back(Write::Host { host, blob });

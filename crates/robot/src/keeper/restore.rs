@@ -2,12 +2,13 @@
 
 use super::{Keeper, NONE, retry_wait};
 use crate::config::Count;
+use crate::losses::Losses;
 use crate::visit::now;
-use storage::{Observation, Outcome, PageEntry, PageState, Store};
+use storage::{Observation, Outcome, PageEntry, PageId, PageState, Store};
 
 impl Keeper {
-    /// Takes over everything the store has.
-    pub fn restore(&mut self, store: &Store) -> storage::Result<()> {
+    /// Takes over everything the store has; what it has no more is counted.
+    pub fn restore(&mut self, store: &Store, losses: &mut Losses) -> storage::Result<()> {
         for host in 0..store.host_count() {
             // a damaged host keeps its number; its pages are found to have no address
             let row = store.host_row(storage::HostId(host));
@@ -22,8 +23,7 @@ impl Keeper {
             match entry {
                 Ok(entry) => live.push(self.restore_page(&entry)),
                 Err(error) => {
-                    tracing::error!(%error, "a page is lost");
-                    self.add_page(storage::PageId(id), 0);
+                    self.restore_damaged(store, PageId(id), &error, losses);
                     live.push(None);
                 }
             }
@@ -39,6 +39,8 @@ impl Keeper {
                 self.restore_visit(&observation);
             }
         }
+        let what = "visits of the log are not readable; what they taught is lost";
+        losses.count(observations.directory(), what, observations.damaged());
         for number in 0..self.pages.len() as u32 {
             let visited = self.beliefs.last_visit(number);
             self.keep_fresh(self.pages[number as usize], visited, Some(number));
@@ -48,10 +50,26 @@ impl Keeper {
             if let Some(last_visit) = last_visit
                 && self.numbers[page as usize] == NONE
             {
-                self.keep_fresh(storage::PageId(page), last_visit, None);
+                self.keep_fresh(PageId(page), last_visit, None);
             }
         }
         Ok(())
+    }
+
+    /// A page whose row cannot be read is fetched again, as long as its URL can.
+    fn restore_damaged(
+        &mut self,
+        store: &Store,
+        page: PageId,
+        error: &storage::Error,
+        losses: &mut Losses,
+    ) {
+        let address = store.address(page);
+        self.add_page(page, address.as_ref().map_or(0, |address| address.host.0));
+        if let Ok(address) = address {
+            losses.note(error, "pages are not readable; they are fetched again");
+            self.lines.push_new(address.host.0, page.0);
+        }
     }
 
     /// Puts a page where it waits; for one with a copy says when it was last visited.

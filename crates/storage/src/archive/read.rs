@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::GzDecoder;
 
+use super::record::NOT_MODIFIED;
 use super::{Place, date, file_name, file_number, files};
 use crate::Time;
 use crate::error::{Context, Error, Result};
@@ -59,6 +60,9 @@ impl Record {
 
     /// The HTTP status of an answer.
     pub fn status(&self) -> Option<u16> {
+        if self.head.is_empty() && self.header("WARC-Profile") == Some(NOT_MODIFIED) {
+            return Some(304);
+        }
         let line = self.head.split(|&b| b == b'\n').next()?;
         let word = line.split(|&b| b == b' ').nth(1)?;
         str::from_utf8(word.trim_ascii()).ok()?.parse().ok()

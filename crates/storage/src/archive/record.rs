@@ -9,7 +9,7 @@ use super::{date, index};
 use crate::{Digest, Time};
 
 const IDENTICAL: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
-const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
+pub(super) const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 
 /// The HTTP version of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +139,7 @@ impl Packer {
             self.field("WARC-Truncated", reason);
         }
         self.block.clear();
-        put_head(&mut self.block, exchange, Some(exchange.body.len()));
+        put_head(&mut self.block, exchange, exchange.body.len());
         self.block.extend_from_slice(exchange.body);
         let mime = mime(exchange.headers);
         self.finish(
@@ -180,7 +180,8 @@ impl Packer {
     }
 
     /// The content was the same as before: the answer's head, and where the content is. The body
-    /// of the exchange is not stored.
+    /// of the exchange is not stored; nor is the head of a 304, which others (pywb) would replay
+    /// in place of the original's.
     pub fn revisit(&mut self, exchange: &Exchange, original: &Original, how: Revisit) -> Packed {
         self.start("revisit", exchange.url, exchange.time);
         self.of_answer(exchange);
@@ -195,8 +196,9 @@ impl Packer {
         self.field("WARC-Refers-To-Target-URI", &super::clean_url(original.url));
         self.field("WARC-Refers-To-Date", &date::iso(original.time));
         self.block.clear();
-        let length = (how == Revisit::IdenticalDigest).then_some(exchange.body.len());
-        put_head(&mut self.block, exchange, length);
+        if how == Revisit::IdenticalDigest {
+            put_head(&mut self.block, exchange, exchange.body.len());
+        }
         let digest = original.digest;
         self.finish(
             "application/http; msgtype=response",
@@ -281,7 +283,7 @@ impl Packer {
 /// The answer's head as HTTP/1.1. Headers that would make a reader take the body for something
 /// else keep their value under another name: chunks are undone, and a length that does not match
 /// `length`, the body stored, is replaced.
-fn put_head(out: &mut Vec<u8>, exchange: &Exchange, length: Option<usize>) {
+fn put_head(out: &mut Vec<u8>, exchange: &Exchange, length: usize) {
     let version = match exchange.version {
         HttpVersion::Http10 => "HTTP/1.0",
         HttpVersion::Http11 | HttpVersion::Http2 => "HTTP/1.1",
@@ -291,17 +293,15 @@ fn put_head(out: &mut Vec<u8>, exchange: &Exchange, length: Option<usize>) {
     out.extend_from_slice(b"\r\n");
     let mut replaced = false;
     for &(name, value) in exchange.headers {
-        let false_length = length.is_some_and(|length| {
-            name.eq_ignore_ascii_case(b"content-length")
-                && value.trim_ascii() != length.to_string().as_bytes()
-        });
+        let false_length = name.eq_ignore_ascii_case(b"content-length")
+            && value.trim_ascii() != length.to_string().as_bytes();
         replaced |= false_length;
         if false_length || name.eq_ignore_ascii_case(b"transfer-encoding") {
             out.extend_from_slice(b"X-Crawler-");
         }
         put_field(out, name, value);
     }
-    if let Some(length) = length.filter(|_| replaced) {
+    if replaced {
         put_field(out, b"Content-Length", length.to_string().as_bytes());
     }
     out.extend_from_slice(b"\r\n");

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use siphasher::sip128::SipHasher24;
 
@@ -14,6 +15,9 @@ const VERSION: u32 = 1;
 const LOCK: &str = "lock";
 const IDENTITY: &str = "identity";
 const MAGIC: &str = "evercrawl-store";
+/// How often, and how far apart, a lock is tried that others hold.
+const LOOKS: u32 = 5;
+const LOOK: Duration = Duration::from_millis(10);
 
 /// Takes the directory for this process, until the file is dropped or the process ends, however.
 pub(crate) fn lock(directory: &Path) -> Result<File> {
@@ -25,7 +29,15 @@ pub(crate) fn lock(directory: &Path) -> Result<File> {
         .truncate(false)
         .open(&path)
         .context("open", &path)?;
-    match file.try_lock() {
+    let mut taken = file.try_lock();
+    for _ in 0..LOOKS {
+        // perhaps somebody only looks whether it is in use
+        if matches!(taken, Err(TryLockError::WouldBlock)) {
+            std::thread::sleep(LOOK);
+            taken = file.try_lock();
+        }
+    }
+    match taken {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut text = String::new();
@@ -42,6 +54,15 @@ pub(crate) fn lock(directory: &Path) -> Result<File> {
         let _ = write!(file, "{}", std::process::id());
     }
     Ok(file)
+}
+
+/// Whether a process has taken the directory, at work or not.
+pub fn is_in_use(directory: &Path) -> bool {
+    let Ok(file) = File::open(directory.join(LOCK)) else {
+        return false;
+    };
+    // given back at once, with the file
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
 /// The key under which URLs are fingerprinted.

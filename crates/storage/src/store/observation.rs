@@ -159,6 +159,11 @@ impl Observations {
         })
     }
 
+    /// Where the log is.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// Where the next observation will be read.
     pub fn position(&self) -> Position {
         Position(self.next)
