@@ -86,12 +86,20 @@ impl NewFile {
 
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.writer.write(bytes)
+        let written = self.writer.write(bytes);
+        written.map_err(|error| named(&self.target, &error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.writer.flush()
+        let flushed = self.writer.flush();
+        flushed.map_err(|error| named(&self.target, &error))
     }
+}
+
+/// The same error, saying which file it is about.
+fn named(target: &Path, error: &io::Error) -> io::Error {
+    let reason = format!("cannot write {}: {error}", target.display());
+    io::Error::new(error.kind(), reason)
 }
 
 impl Drop for NewFile {
