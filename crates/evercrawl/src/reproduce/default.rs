@@ -247,7 +247,7 @@ fn compare(
     let mut records = ask(&["default"], &budgets, Source::Online, runs)?;
     let rival_runs = runs.min(RIVAL_RUNS);
     records.extend(ask(&rivals, &budgets, Source::Online, rival_runs)?);
-    records.extend(ask(&HINDSIGHT, &budgets, Source::Hindsight, runs)?);
+    let hindsight = ask(&HINDSIGHT, &budgets, Source::Hindsight, runs)?;
     let mut again = Vec::new();
     for (budget, _) in &budgets {
         let ours = find(&records, budget, "default");
@@ -262,10 +262,11 @@ fn compare(
             }
         }
         for rival in HINDSIGHT {
-            let theirs = find(&records, budget, rival);
+            let theirs = find(&hindsight, budget, rival);
             comparisons.push(Comparison::new(rival, ours, theirs));
         }
     }
+    records.extend(hindsight);
     records.extend(again);
     // the budget is but their first guess
     let guess = (String::new(), Budget::PerChange(1.0));
@@ -360,19 +361,19 @@ fn table(comparisons: &[Comparison]) -> String {
 }
 
 fn chart(name: &str, records: &[Record]) -> simulation::chart::Chart {
-    let swept: Vec<Record> = records
+    let (known, learnt): (Vec<Record>, Vec<Record>) = records
         .iter()
         .filter(|record| !record.budget.starts_with("as "))
         .cloned()
-        .collect();
+        .partition(|record| record.knowledge == "hindsight");
     let point = |r: &Record| (r.budget.parse().unwrap_or(0.0), r.freshness);
     let mut lines = Vec::new();
     for policy in present(&DRAWN) {
-        lines.push(line(policy, &swept, policy, point, Stroke::Solid));
+        lines.push(line(policy, &learnt, policy, point, Stroke::Solid));
     }
     for policy in HINDSIGHT {
         let name = format!("{policy}, hindsight");
-        lines.push(line(name, &swept, policy, point, Stroke::Dashed));
+        lines.push(line(name, &known, policy, point, Stroke::Dashed));
     }
     freshness_chart(
         format!("Freshness against budget: {name}"),
