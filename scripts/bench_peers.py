@@ -20,6 +20,7 @@ import time
 
 CONNECTIONS = 64
 LONGEST_RUN = 60  # seconds
+MEMORY = "/dev/shm"  # a file system in memory
 
 CONFIG = """\
 seeds = {seeds}
@@ -103,14 +104,20 @@ def ours(program):
     return run
 
 
-def wget2(files):
+def wget2(files, to=None):
+    """Writing files into `to` (the scratch directory by default), or to /dev/null."""
+
     def run(urls, scratch):
+        with tempfile.TemporaryDirectory(dir=to or scratch) as directory:
+            return crawl(urls, directory, f"{scratch}/log")
+
+    def crawl(urls, directory, log):
         command = ["wget2", "--no-config", "--recursive", "--level=inf", "--no-verbose"]
         command += [f"--max-threads={CONNECTIONS}", "--no-robots", "--tries=1"]
-        command += [f"--directory-prefix={scratch}/files"] if files else ["-O", "/dev/null"]
-        result = measured([*command, *urls], f"{scratch}/log")
+        command += [f"--directory-prefix={directory}"] if files else ["-O", "/dev/null"]
+        result = measured([*command, *urls], log)
         # to /dev/null it does not say how many; to files it got them all, with the same options
-        written = sum(len(names) for _, _, names in os.walk(f"{scratch}/files"))
+        written = sum(len(names) for _, _, names in os.walk(directory))
         return written if files else None, *result
 
     return run
@@ -129,6 +136,8 @@ def main():
     robots = {"evercrawl": ours(options.evercrawl)}
     if shutil.which("wget2"):
         robots["wget2 to files"] = wget2(files=True)
+        if os.path.isdir(MEMORY):
+            robots["wget2 to files in memory"] = wget2(files=True, to=MEMORY)
         robots["wget2 -O /dev/null"] = wget2(files=False)
     commit = subprocess.run(
         ["git", "describe", "--always", "--dirty"], capture_output=True, text=True

@@ -1,7 +1,7 @@
 //! The data directory of a crawl, as the commands that look at it find it.
 
 use crate::bad_input::BadInput;
-use crate::crawl::read_config;
+use crate::crawl::{kept_config, read_config};
 use crate::terminal::{is_obeyed, plain};
 use anyhow::Result;
 use robot::config::Config;
@@ -18,7 +18,7 @@ const SHOWN: usize = 200;
 /// Which crawl.
 #[derive(clap::Args)]
 pub struct Which {
-    /// The configuration of the crawl (TOML), where it has one.
+    /// A configuration (TOML) in place of the one that the crawl was last started with.
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Where the crawl keeps everything [default: evercrawl-data].
@@ -54,8 +54,11 @@ impl<T> Asked<T> {
 
 impl Which {
     pub fn find(&self) -> Result<Data> {
-        let config = read_config(self.config.as_deref())?;
+        let mut config = read_config(self.config.as_deref())?;
         let directory = self.data.clone().unwrap_or_else(|| config.data.0.clone());
+        if self.config.is_none() {
+            config = kept_config(&directory).unwrap_or(config);
+        }
         Ok(Data { directory, config })
     }
 }
@@ -63,18 +66,7 @@ impl Which {
 impl Data {
     /// The pages, hosts and visits.
     pub fn reader(&self) -> Result<Reader> {
-        let state = robot::state_directory(&self.directory);
-        match Reader::open(&state) {
-            Err(storage::Error::Io { source, .. })
-                if matches!(
-                    source.kind(),
-                    ErrorKind::NotFound | ErrorKind::NotADirectory
-                ) =>
-            {
-                Err(self.absent("crawl"))
-            }
-            opened => Ok(opened?),
-        }
+        find_store(&self.directory)?.ok_or_else(|| self.absent("crawl"))
     }
 
     /// Whether a crawl is running now, answering or not.
@@ -118,9 +110,38 @@ impl Data {
     }
 }
 
+/// The pages, hosts and visits in a data directory, if there are any.
+fn find_store(directory: &Path) -> Result<Option<Reader>> {
+    match Reader::open(&robot::state_directory(directory)) {
+        Err(storage::Error::Io { source, .. })
+            if matches!(
+                source.kind(),
+                ErrorKind::NotFound | ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(None)
+        }
+        opened => Ok(Some(opened?)),
+    }
+}
+
+/// The same of a directory that stands in place of a file.
+pub fn store_in_place_of(file: &str, directory: &Path) -> Result<Reader> {
+    find_store(directory)?.ok_or_else(|| {
+        let reason = format!("there is no crawl in this directory; expected one, or {file}");
+        BadInput::file(directory, reason).into()
+    })
+}
+
 /// Scheme, name and port of every host, and what is kept of it.
 pub fn hosts(reader: &Reader) -> Result<HashMap<HostId, HostRow>> {
     Ok(reader.hosts()?.collect::<storage::Result<_>>()?)
+}
+
+/// The host of a URL as DNS and maps call it, without scheme and port.
+pub fn host_name(url: &Url) -> Option<&str> {
+    let name = url.host_str()?;
+    Some(name.trim_start_matches('[').trim_end_matches(']'))
 }
 
 /// Whether a host (`http://example.org:8080`) is the one meant: by all of it, or by its name with

@@ -14,6 +14,7 @@ mod export;
 mod fingerprint;
 mod get;
 mod hosts;
+mod html;
 mod interrupt;
 mod moment;
 mod netmap;

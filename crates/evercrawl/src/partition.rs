@@ -1,5 +1,6 @@
 //! `evercrawl partition`: who downloads what.
 
+mod crawled;
 mod divide;
 mod hosts;
 mod judge;
@@ -32,6 +33,9 @@ Examples:
   Divide a Web among the robots of a file, and write who gets what and the routing tables
     evercrawl partition --links links.csv --robots robots.toml --out assignment.csv --tables tables
 
+  The same with what a crawl found: its links, pages and addresses
+    evercrawl partition --links evercrawl-data --robots robots.toml --out assignment.csv
+
   A robot was added to the file: change as little as is worth it
     evercrawl partition --links links.csv --robots robots.toml --previous assignment.csv \\
         --out assignment.csv --report report.html
@@ -41,7 +45,8 @@ Examples:
 
 Files, plain or gzipped; columns in any order, others are ignored; where a header is missing (not
 for --pages) the columns are these, and tabs may stand for commas:
-  --links     source,target,links          hosts and the number of links between them
+  --links     source,target,links          hosts and the number of links between them; or the data
+                                           directory of a crawl, which has pages and addresses too
   --pages     host,pages[,address]         all hosts; without it those of --links, see --self-links
   --rtt       robot,host,milliseconds      measured medians; missing pairs are no matter
   --places    host,latitude,longitude      in degrees; robots have theirs in robots.toml
@@ -65,8 +70,8 @@ Exit codes: 0 success, 1 failure, 2 bad input.";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Links between hosts
-    #[arg(long, value_name = "CSV")]
+    /// Links between hosts, or the data directory of a crawl
+    #[arg(long, value_name = "CSV|DIR")]
     links: PathBuf,
 
     /// The robots and their groups
@@ -157,7 +162,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         arguments.most_pages,
     )?;
     if arguments.level == Level::Addresses && hosts.address.iter().all(Option::is_none) {
-        let reason = "--level addresses needs --pages with a column 'address'";
+        let reason = "--level addresses needs --pages with a column 'address', or a crawl";
         return Err(BadInput(reason.to_owned()).into());
     }
     let rtt = (arguments.rtt.as_deref())
@@ -191,6 +196,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let vertices = Vertices::new(&hosts, arguments.level);
     let links = link_graph(&hosts, &vertices, robots.all.len())
         .map_err(|error| BadInput::file(&arguments.links, error))?;
+    let bar = terminal::working("dividing");
     let part = divide(&problem, arguments.method, &vertices, &links)?;
     let seconds = clock.elapsed().as_secs_f64();
     drop(links);
@@ -206,10 +212,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(previous) = &previous {
         summary.warnings.extend(previous.warnings.iter().cloned());
     }
-    if let Some(part) = &part {
-        let tables = Tables::new(&robots, &hosts, part, &blocks)?;
+    bar.set_message("making tables");
+    let tables = (part.as_deref())
+        .map(|part| Tables::new(&robots, &hosts, part, &blocks))
+        .transpose()?;
+    bar.finish_and_clear();
+    if let (Some(part), Some(tables)) = (&part, &tables) {
         judge::add_tables(&mut summary, &tables.sizes());
-        write(arguments, &hosts, &robots, part, &tables)?;
+        write(arguments, &hosts, &robots, part, tables)?;
     }
     if let Some(path) = &arguments.report {
         let flows = part

@@ -8,7 +8,7 @@ mod report;
 mod trace;
 mod when;
 
-pub use download::Row;
+pub use download::{Row, against_robots};
 pub use input::replay;
 pub use trace::Trace;
 
@@ -26,6 +26,18 @@ pub struct Arguments {
 enum What {
     Download(Box<download::Arguments>),
     Freshness(Box<freshness::Arguments>),
+}
+
+/// How the result is printed; a table unless asked otherwise.
+#[derive(clap::Args)]
+struct Form {
+    /// Print the result as JSON, with all that is known
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+
+    /// Print the result as CSV
+    #[arg(long)]
+    csv: bool,
 }
 
 /// Runs the command.

@@ -3,6 +3,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
 
 /// Prints `error: …` or `warning: …` on stderr.
 pub fn complain(kind: &str, message: &str) {
@@ -35,6 +36,47 @@ pub fn progress(what: &'static str, length: u64, bytes: bool) -> ProgressBar {
     let style = ProgressStyle::with_template(template).expect("the template is a constant");
     bar.set_style(style);
     bar.set_message(what);
+    bar
+}
+
+/// Rows under their head, in columns; of each column the name and whether it is text.
+pub fn table<Row: AsRef<[String]>>(columns: &[(&str, bool)], rows: &[Row]) -> String {
+    let head: Vec<String> = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let all = || std::iter::once(head.as_slice()).chain(rows.iter().map(Row::as_ref));
+    let width = |column: usize| {
+        let cells = all().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns.len()).map(width).collect();
+    let mut text = String::new();
+    for row in all() {
+        let mut line = String::new();
+        for ((cell, &width), (_, is_text)) in row.iter().zip(&widths).zip(columns) {
+            let space = " ".repeat(width - cell.chars().count());
+            let (before, after) = if *is_text {
+                ("", &*space)
+            } else {
+                (&*space, "")
+            };
+            line += &[before, cell, after, "  "].concat();
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// The time that something takes of which nobody knows how long it will take; otherwise as
+/// [`progress`].
+pub fn working(what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
+    let style = ProgressStyle::with_template("{msg:24} {spinner} {elapsed}");
+    bar.set_style(style.expect("the template is a constant"));
+    bar.set_message(what);
+    // hidden ones need no thread
+    if !bar.is_hidden() {
+        bar.enable_steady_tick(Duration::from_millis(100));
+    }
     bar
 }
 

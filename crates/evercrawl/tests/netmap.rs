@@ -125,6 +125,96 @@ fn probe_ask_report_and_export() {
     );
 }
 
+/// Two robots' maps become one, which tells the partitioner where hosts are and how far.
+#[test]
+fn what_the_map_knows_divides_hosts_among_robots() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let write = |name: &str, content: &[u8]| std::fs::write(folder.join(name), content).unwrap();
+    write("targets", b"127.0.0.2\n127.0.0.3\nlocalhost\n127.0.0.9\n");
+    for (robot, at, targets) in [
+        ("boston", "42.36,-71.06", &["--targets", "targets"][..]),
+        ("lisbon", "38.72,-9.14", &["127.0.0.2", "localhost"]),
+    ] {
+        let db = format!("{robot}.db");
+        let common = [
+            "probe",
+            "--source",
+            robot,
+            "--at",
+            at,
+            "--db",
+            &db,
+            "--allow-private",
+            "--ip",
+            "4",
+            "--method",
+            "tcp",
+            "--port",
+            "9",
+            "--rate",
+            "500/s",
+        ];
+        text(folder, &[&common[..], targets].concat());
+    }
+    text(
+        folder,
+        &["merge", "boston.db", "lisbon.db", "--db", "all.db"],
+    );
+    let cities = mmdb::database([127, 0, 0, 2], 31, "City", &boston());
+    write("city.mmdb", &cities);
+    // a name that nobody asked for is not what the partitioner calls the host
+    let server = name_server::start("2.0.0.127.in-addr.arpa", "gw1.lis2.example.net", loc());
+    let locate = ["locate", "--db", "all.db", "--city-db", "city.mmdb"];
+    let server = server.to_string();
+    text(folder, &[&locate[..], &["--nameserver", &server]].concat());
+    let export = ["export", "--db", "all.db", "--places", "places.csv"];
+    let told = text(
+        folder,
+        &[&export[..], &["--rtt", "rtt.csv", "--complete"]].concat(),
+    );
+    assert_eq!(told, "6 measured RTTs, 2 estimated ones\n2 places\n");
+
+    write(
+        "links.csv",
+        b"127.0.0.2,localhost,3\n127.0.0.3,127.0.0.9,2\n127.0.0.9,localhost,1\n",
+    );
+    write(
+        "robots.toml",
+        b"[[robot]]\nname = 'boston'\nlatitude = 42.36\nlongitude = -71.06\n\
+          [[robot]]\nname = 'lisbon'\nlatitude = 38.72\nlongitude = -9.14\n",
+    );
+    let output = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+        .current_dir(folder)
+        .args([
+            "partition",
+            "--links",
+            "links.csv",
+            "--robots",
+            "robots.toml",
+        ])
+        .args(["--rtt", "rtt.csv", "--places", "places.csv", "--json"])
+        .args(["--out", "out.csv"])
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // every host has a time to every robot, so the mean is over all of them
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    let (owners, rtts) = (read("out.csv"), read("rtt.csv"));
+    let milliseconds = owners.lines().skip(1).map(|row| {
+        let (host, robot) = row.split_once(',').unwrap();
+        let start = format!("{robot},{host},");
+        let row = rtts.lines().find_map(|row| row.strip_prefix(&start));
+        row.unwrap().parse::<f64>().unwrap()
+    });
+    let mean = milliseconds.sum::<f64>() / 4.0;
+    let told = result["mean_rtt_ms"].as_f64().unwrap();
+    assert!((told - mean).abs() < 1e-6, "{told} {mean}");
+    assert!(result["mean_distance_km"].as_f64().is_some());
+}
+
 #[test]
 fn an_interrupted_survey_goes_on_where_it_was() {
     let folder = tempfile::tempdir().unwrap();

@@ -158,6 +158,33 @@ fn measured_medians_and_routes_are_those_that_were_built() {
     let output = internet.run("tokyo", EVERCRAWL, &ask);
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     near(&found["measured_ms"], FAR_FROM_TOKYO, "measured pair");
+    divided_by_what_was_measured(&internet, folder.path(), [&v4("near"), &v4("far")]);
+}
+
+/// Each robot gets the host that is nearer to it, by times measured and estimated.
+fn divided_by_what_was_measured(internet: &MiniInternet, folder: &Path, hosts: [&str; 2]) {
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let run = |arguments: &[&str]| {
+        let output = internet.run("lisbon", EVERCRAWL, arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {errors}");
+    };
+    let (db, all, rtt) = (path("map.db"), path("all.csv"), path("rtt.csv"));
+    run(&["netmap", "export", "--db", &db, "--rtt", &all, "--complete"]);
+    let [near_by, far] = hosts;
+    let rows = std::fs::read_to_string(all).unwrap();
+    // the IPv6 addresses are other hosts
+    let rows = rows.lines().filter(|row| !row.contains("::"));
+    std::fs::write(&rtt, rows.collect::<Vec<_>>().join("\n")).unwrap();
+    let (links, robots, out) = (path("links.csv"), path("robots.toml"), path("out.csv"));
+    std::fs::write(&links, format!("{near_by},{far},1\n")).unwrap();
+    let names = ["lisbon", "tokyo"].map(|name| format!("[[robot]]\nname = '{name}'\n"));
+    std::fs::write(&robots, names.concat()).unwrap();
+    let files = ["--links", &links, "--robots", &robots, "--rtt", &rtt];
+    run(&[&["partition", "--out", &out], &files[..]].concat());
+    let owners = std::fs::read_to_string(out).unwrap();
+    let expected = format!("host,robot\n{near_by},lisbon\n{far},tokyo\n");
+    assert_eq!(owners, expected);
 }
 
 #[test]

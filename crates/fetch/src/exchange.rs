@@ -1,7 +1,8 @@
 //! A request and what came back.
 
 use crate::decode::{self, DecodeError, Decoded};
-use crate::head::Headers;
+use crate::error::FetchError;
+use crate::head::{Head, Headers};
 use crate::request::Validators;
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -88,6 +89,31 @@ impl fmt::Display for Version {
 }
 
 impl Exchange {
+    /// An answer of long ago, from its head and its body as they were kept; what else an exchange
+    /// tells is left at nothing.
+    pub fn kept(head: Bytes, body: Bytes, address: IpAddr) -> Result<Self, FetchError> {
+        let head = Head::parse(head, usize::MAX)?;
+        Ok(Self {
+            status: head.status,
+            version: if head.old {
+                Version::Http10
+            } else {
+                Version::Http11
+            },
+            reason: head.reason(),
+            headers: head.headers,
+            request_head: Vec::new(),
+            head: head.raw,
+            body,
+            truncated: None,
+            address,
+            connect_time: Duration::ZERO,
+            first_byte: Duration::ZERO,
+            total: Duration::ZERO,
+            reused: false,
+        })
+    }
+
     /// The body without its content encodings, at most `limit` bytes of it.
     pub fn decoded(&self, limit: u64) -> Result<Decoded, DecodeError> {
         decode::decode(&self.body, self.headers.words("content-encoding"), limit)

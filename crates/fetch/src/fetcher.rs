@@ -178,11 +178,10 @@ impl Shared {
         if reusable {
             self.pool.put(key.clone(), connection, now);
         }
-        let reason = response.reason.start as usize..response.reason.end as usize;
         Ok(Exchange {
             status: response.status,
             version,
-            reason: String::from_utf8_lossy(&response.raw[reason]).into_owned(),
+            reason: response.reason(),
             headers: response.headers,
             request_head: head.clone(),
             head: response.raw,

@@ -100,6 +100,12 @@ impl Head {
         })
     }
 
+    /// The words after the status.
+    pub fn reason(&self) -> String {
+        let range = self.reason.start as usize..self.reason.end as usize;
+        String::from_utf8_lossy(&self.raw[range]).into_owned()
+    }
+
     /// A head of HTTP/2, written as HTTP/1.1 would.
     pub fn from_parts(parts: &http::response::Parts) -> Self {
         let mut raw = format!("HTTP/1.1 {}", parts.status.as_u16()).into_bytes();

@@ -131,6 +131,20 @@ impl Store {
         Ok(transaction.commit()?)
     }
 
+    /// Notes what a target was called, and the address that it stood for.
+    pub fn target(&mut self, name: &str, address: IpAddr) -> Result<()> {
+        if name.parse::<IpAddr>().is_err() {
+            self.name(name, address)?;
+        }
+        let transaction = self.connection.transaction()?;
+        let address = address_id(&transaction, address)?;
+        transaction.execute(
+            "INSERT OR IGNORE INTO targets (name, address) VALUES (?1, ?2)",
+            params![name, address],
+        )?;
+        Ok(transaction.commit()?)
+    }
+
     /// Asks for leave to send packets to an address: denied when that was done less than `again`
     /// seconds ago, noted otherwise.
     pub fn claim(

@@ -117,9 +117,7 @@ impl Survey<'_> {
         };
         let at = now();
         let store = || self.store.lock().unwrap_or_else(PoisonError::into_inner);
-        if target.parse::<IpAddr>().is_err() {
-            store().name(target, address)?;
-        }
+        store().target(target, address)?;
         if !store().claim(kind, self.source, address, at, self.again_after)? {
             return Ok(Some((Some(address), Outcome::LeftAlone)));
         }

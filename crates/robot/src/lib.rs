@@ -8,6 +8,7 @@ pub mod config;
 pub mod control;
 mod crawl;
 mod keeper;
+pub mod links;
 mod losses;
 mod message;
 pub mod metrics;

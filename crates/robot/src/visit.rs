@@ -261,13 +261,9 @@ impl Workers {
     ) -> Visited {
         let record = self.archive.then(|| {
             let original = original_of(from, &row);
-            self.pack(|packer| {
-                let headers: Vec<_> = exchange.headers.iter().collect();
-                let exchange = warc(from, exchange, &headers, row.digest);
-                (
-                    packer.revisit(&exchange, &original, Revisit::NotModified),
-                    false,
-                )
+            self.pack(from, exchange, row.digest, |packer, exchange| {
+                let how = Revisit::NotModified;
+                (packer.revisit(exchange, &original, how), false)
             })
         });
         row.status = 304;
@@ -319,18 +315,14 @@ impl Workers {
         let identical = outcome == Outcome::Unchanged && row.place.is_some();
         let (record, request) = if keep {
             let original = original_of(from, &row);
-            self.pack(|packer| {
-                let headers: Vec<_> = exchange.headers.iter().collect();
-                let exchange = warc(from, exchange, &headers, digest);
+            self.pack(from, exchange, digest, |packer, exchange| {
                 if identical {
                     let how = Revisit::IdenticalDigest;
-                    (
-                        Some((packer.revisit(&exchange, &original, how), false)),
-                        None,
-                    )
+                    let revisit = packer.revisit(exchange, &original, how);
+                    (Some((revisit, false)), None)
                 } else {
-                    let request = packer.request(&exchange, None);
-                    (Some((packer.response(&exchange), true)), Some(request))
+                    let request = packer.request(exchange, None);
+                    (Some((packer.response(exchange), true)), Some(request))
                 }
             })
         } else {
@@ -382,13 +374,9 @@ impl Workers {
             _ => Outcome::Changed,
         };
         let record = (self.archive && outcome != Outcome::Unchanged).then(|| {
-            self.pack(|packer| {
-                let headers: Vec<_> = exchange.headers.iter().collect();
-                let body_digest = storage::digest(&exchange.body);
-                (
-                    packer.response(&warc(from, exchange, &headers, body_digest)),
-                    true,
-                )
+            let digest = storage::digest(&exchange.body);
+            self.pack(from, exchange, digest, |packer, exchange| {
+                (packer.response(exchange), true)
             })
         });
         row.state = PageState::Redirect;
@@ -407,10 +395,19 @@ impl Workers {
         visited
     }
 
-    fn pack<T>(&self, with: impl FnOnce(&mut Packer) -> T) -> T {
+    /// Makes archive records of an exchange.
+    fn pack<T>(
+        &self,
+        from: Standpoint,
+        exchange: &Exchange,
+        digest: storage::Digest,
+        with: impl FnOnce(&mut Packer, &storage::archive::Exchange) -> T,
+    ) -> T {
+        let headers: Vec<_> = exchange.headers.iter().collect();
+        let exchange = warc(from, exchange, &headers, digest);
         let kept = self.packers.lock().expect("nobody panics with it").pop();
         let mut packer = kept.unwrap_or_else(|| Packer::new(COMPRESSION, self.seed));
-        let packed = with(&mut packer);
+        let packed = with(&mut packer, &exchange);
         self.packers
             .lock()
             .expect("nobody panics with it")

@@ -1,34 +1,14 @@
-//! Text tables: columns as wide as they need to be, numbers to the right.
+//! Text tables, and the numbers in them.
+
+use crate::terminal;
 
 /// A table with a header; a column whose name ends with `>` is set to the right.
 pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
-    let names = header
+    let columns: Vec<(&str, bool)> = header
         .iter()
-        .map(|name| name.trim_end_matches('>').to_owned());
-    let all: Vec<Vec<String>> = std::iter::once(names.collect())
-        .chain(rows.to_vec())
+        .map(|name| (name.trim_end_matches('>'), !name.ends_with('>')))
         .collect();
-    let width = |column: usize| {
-        let cells = all.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..header.len()).map(width).collect();
-    let mut text = String::new();
-    for row in &all {
-        let mut line = String::new();
-        for ((cell, &width), name) in row.iter().zip(&widths).zip(header) {
-            let space = " ".repeat(width - cell.chars().count());
-            let (before, after) = if name.ends_with('>') {
-                (space.as_str(), "")
-            } else {
-                ("", space.as_str())
-            };
-            line += &[before, cell, after, "  "].concat();
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
+    terminal::table(&columns, rows)
 }
 
 /// Milliseconds as people read them; a dash for none.

@@ -8,7 +8,7 @@ use anyhow::Result;
 use netmap::approximate::Settings;
 use netmap::atlas::Atlas;
 use netmap::place::Point;
-use netmap::store::{Located, Store};
+use netmap::store::Store;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// Write RTTs and places as CSV, in the form that `evercrawl partition` reads.
 ///
 /// RTTs have the columns `robot,host,milliseconds`, places `host,latitude,longitude`. A host is
-/// called by its names; by its address when it has none.
+/// called as it was when it was probed, by name or address.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["rtt", "places"]))]
 pub struct Arguments {
@@ -42,16 +42,17 @@ pub struct Arguments {
     seed: u64,
 }
 
+/// Milliseconds between a robot and a host.
+type Rows = BTreeMap<(String, String), f64>;
+
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
     for target in [&arguments.rtt, &arguments.places].into_iter().flatten() {
         check_target(target, &[&arguments.db])?;
     }
     let store = open_existing(&arguments.db)?;
-    let located = store.located()?;
-    let names: BTreeMap<IpAddr, Vec<String>> =
-        located.iter().map(|l| (l.address, called(l))).collect();
-    let measurements = store.measurements()?;
+    let names = store.targets()?;
+    let mut measurements = store.measurements()?;
     let hosts: BTreeSet<IpAddr> = measurements.iter().map(|m| m.address).collect();
     let mut told = Vec::new();
     if let Some(path) = &arguments.rtt {
@@ -60,20 +61,24 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 BadInput::file(&arguments.db, "has no RTTs: probe some hosts first").into(),
             );
         }
-        let mut rows = Vec::new();
+        let mut rows = Rows::new();
+        // where a name stood for several addresses, the last one measured counts
+        measurements.sort_by(|a, b| a.at.total_cmp(&b.at));
         for m in &measurements {
-            for name in &names[&m.address] {
-                rows.push((m.source.clone(), name.clone(), m.rtt_ms));
+            for name in names.get(&m.address).into_iter().flatten() {
+                rows.insert((m.source.clone(), name.clone()), m.rtt_ms);
             }
         }
         let measured = rows.len();
         if arguments.complete {
-            rows.extend(estimated(&store, &hosts, &names, arguments.seed)?);
+            let guesses = estimated(&store, &hosts, &names, arguments.seed)?;
+            for (pair, rtt_ms) in guesses {
+                rows.entry(pair).or_insert(rtt_ms);
+            }
         }
-        rows.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
         let lines = rows
             .iter()
-            .map(|(robot, host, ms)| vec![robot.clone(), host.clone(), format!("{ms:.3}")]);
+            .map(|((robot, host), ms)| vec![robot.clone(), host.clone(), format!("{ms:.3}")]);
         write(path, &["robot", "host", "milliseconds"], lines)?;
         told.push(format!(
             "{measured} measured RTTs, {} estimated ones\n",
@@ -82,9 +87,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     if let Some(path) = &arguments.places {
         let mut points: BTreeMap<String, Point> = BTreeMap::new();
-        for l in located.iter().filter(|l| hosts.contains(&l.address)) {
+        for l in store
+            .located()?
+            .iter()
+            .filter(|l| hosts.contains(&l.address))
+        {
             if let Some(best) = l.places.first() {
-                points.extend(called(l).into_iter().map(|name| (name, best.point)));
+                let called = names.get(&l.address).into_iter().flatten();
+                points.extend(called.map(|name| (name.clone(), best.point)));
             }
         }
         let count = points.len();
@@ -101,22 +111,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(terminal::print(&told.concat())?)
 }
 
-fn called(located: &Located) -> Vec<String> {
-    if located.names.is_empty() {
-        vec![located.address.to_string()]
-    } else {
-        located.names.clone()
-    }
-}
-
 /// RTTs of robots to hosts that others have measured, by the method that does better on measured
-/// pairs held back from it; coordinates where that has no answer.
+/// pairs held back from it; coordinates where that has no answer. Of several addresses of a name
+/// the nearest counts.
 fn estimated(
     store: &Store,
     hosts: &BTreeSet<IpAddr>,
     names: &BTreeMap<IpAddr, Vec<String>>,
     seed: u64,
-) -> Result<Vec<(String, String, f64)>> {
+) -> Result<Rows> {
     let atlas = Atlas::read(store)?;
     let settings = Settings {
         seed,
@@ -132,7 +135,7 @@ fn estimated(
         .map(|m| (m.source.as_str(), m.address))
         .collect();
     let robots: BTreeSet<&str> = measurements.iter().map(|m| m.source.as_str()).collect();
-    let mut rows = Vec::new();
+    let mut rows = Rows::new();
     for robot in robots {
         let Some(a) = atlas.vertex(robot) else {
             continue;
@@ -147,8 +150,10 @@ fn estimated(
             };
             let path = Some(paths[b]).filter(|ms| by_path && ms.is_finite());
             let rtt_ms = path.unwrap_or_else(|| space.rtt_ms(a, b));
-            for name in &names[host] {
-                rows.push((robot.to_owned(), name.clone(), rtt_ms));
+            for name in names.get(host).into_iter().flatten() {
+                let pair = (robot.to_owned(), name.clone());
+                let known = rows.entry(pair).or_insert(rtt_ms);
+                *known = known.min(rtt_ms);
             }
         }
     }

@@ -28,8 +28,9 @@ struct Common {
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
 
-    /// A file with more of them, one a line; # begins a comment
-    #[arg(long = "targets", value_name = "FILE")]
+    /// A file with more of them, one a line, # begins a comment; or the data directory of a crawl,
+    /// for all its hosts
+    #[arg(long = "targets", value_name = "FILE|DIR")]
     file: Option<PathBuf>,
 
     /// The map; made if need be

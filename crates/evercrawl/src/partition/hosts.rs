@@ -1,11 +1,15 @@
-//! Hosts, their pages and addresses, and the links between them, from files.
+//! Hosts, their pages and addresses, and the links between them, from files or from a crawl.
 
+use super::crawled;
 use crate::bad_input::BadInput;
 use crate::table::Table;
 use anyhow::Result;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::Path;
+
+/// Pages of all hosts together: every number up to here is exact.
+const MOST_PAGES: f64 = 9e15;
 
 /// What the links of a host to itself stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -33,13 +37,21 @@ pub struct Hosts {
 
 impl Hosts {
     /// Reads `source,target,links`, with or without header, and where given the list of all hosts
-    /// `host,pages[,address]`: then nobody else may have links.
+    /// `host,pages[,address]`: then nobody else may have links. In place of the links a crawl's data
+    /// directory may stand, which has all of it.
     pub fn read(
         links: &Path,
         pages: Option<&Path>,
         self_links: SelfLinks,
         most_pages: u64,
     ) -> Result<Self> {
+        if links.is_dir() {
+            if let Some(pages) = pages {
+                let reason = "is one list of pages too many: the crawl has its own";
+                return Err(BadInput::file(pages, reason).into());
+            }
+            return crawled::read(links);
+        }
         let mut hosts = Self::default();
         if let Some(pages) = pages {
             hosts.read_pages(pages)?;
@@ -56,7 +68,8 @@ impl Hosts {
         self.numbers.get(name).copied()
     }
 
-    fn add(&mut self, name: &[u8]) -> u32 {
+    /// Adds a host of one page.
+    pub fn add(&mut self, name: &[u8]) -> u32 {
         let number = self.names.len() as u32;
         self.numbers.insert(name.to_vec(), number);
         self.names.push(String::from_utf8_lossy(name).into_owned());
@@ -70,6 +83,7 @@ impl Hosts {
         let mut table = Table::open(file, &["host", "pages"], "reading pages")?;
         let (host, pages) = (column(&table, "host"), column(&table, "pages"));
         let address = table.column("address");
+        let mut total = 0.0;
         while table.next()? {
             let name = table.name(host)?;
             if self.number(name).is_some() {
@@ -77,7 +91,13 @@ impl Hosts {
                 return Err(table.error(format!("host '{name}' is listed twice")).into());
             }
             let number = self.add(name) as usize;
-            self.pages[number] = table.number(pages)? as u64;
+            let count = table.number(pages)?;
+            total += count;
+            if total > MOST_PAGES {
+                let reason = format!("{total:e} pages so far: more than can be counted");
+                return Err(table.error(reason).into());
+            }
+            self.pages[number] = count as u64;
             if let Some(column) = address
                 && !table.field(column).is_empty()
             {
@@ -126,7 +146,8 @@ impl Hosts {
             match self_links {
                 SelfLinks::Ignore => {}
                 SelfLinks::Pages => {
-                    self.pages[from as usize] = (count as u64).saturating_add(1).min(most_pages);
+                    let links = self.inside[from as usize] as u64;
+                    self.pages[from as usize] = links.saturating_add(1).min(most_pages);
                 }
                 SelfLinks::Refuse => {
                     let name = &self.names[from as usize];

@@ -2,6 +2,7 @@
 
 use super::robots::Robots;
 use super::summary::Summary;
+use crate::html::escape;
 use simulation::download::internet::Place;
 use std::fmt::{self, Write};
 
@@ -210,12 +211,4 @@ pub fn map(robots: &Robots, places: &[Option<Place>], part: &[u32]) -> Result<St
     }
     writeln!(svg, "</svg>")?;
     Ok(svg)
-}
-
-/// Text as it may stand in XML.
-pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }

@@ -1,6 +1,6 @@
 //! What `evercrawl partition` tells.
 
-use crate::terminal::{grouped, short};
+use crate::terminal::{self, grouped, short};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -149,39 +149,22 @@ impl Summary {
             // writing to a string cannot fail
             let _ = writeln!(text, "{name:26} {value}");
         }
-        let head = HEAD.map(str::to_owned);
-        let rows: Vec<[String; 7]> = [head]
-            .into_iter()
-            .chain(self.robots.iter().map(cells))
-            .collect();
-        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+        let rows: Vec<_> = self.robots.iter().map(cells).collect();
         text.push('\n');
-        for row in &rows {
-            let mut line = String::new();
-            for (column, cell) in row.iter().enumerate() {
-                let width = width(column).unwrap_or(0);
-                let _ = if column < 2 {
-                    write!(line, "{cell:width$}  ")
-                } else {
-                    write!(line, "{cell:>width$}  ")
-                };
-            }
-            text.push_str(line.trim_end());
-            text.push('\n');
-        }
+        text += &terminal::table(&COLUMNS, &rows);
         text
     }
 }
 
-/// The head of the table of robots.
-pub const HEAD: [&str; 7] = [
-    "robot",
-    "group",
-    "capacity",
-    "pages",
-    "hosts",
-    "exchanged",
-    "table",
+/// The head of the table of robots, and whether a column is text.
+pub const COLUMNS: [(&str, bool); 7] = [
+    ("robot", true),
+    ("group", true),
+    ("capacity", false),
+    ("pages", false),
+    ("hosts", false),
+    ("exchanged", false),
+    ("table", false),
 ];
 
 /// A robot as people read it.

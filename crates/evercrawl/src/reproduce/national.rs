@@ -3,11 +3,11 @@
 use super::lab::Lab;
 use crate::bad_input::BadInput;
 use crate::interrupt::{Interrupted, stop_on_interrupt};
-use crate::simulate::Row;
+use crate::simulate::{Row, against_robots};
 use crate::terminal::{self, grouped};
 use anyhow::Result;
 use partition::limits::Balance;
-use simulation::chart::{Axis, Chart, Line, Scale, Stroke};
+use simulation::chart::Chart;
 use simulation::download::conditions::Conditions;
 use simulation::download::internet::Internet;
 use simulation::download::shape::Shape;
@@ -151,36 +151,8 @@ pub fn chart(
     name: impl Fn(&Row) -> Option<String>,
     value: impl Fn(&Row) -> f64,
 ) -> Chart {
-    let mut lines: Vec<Line> = Vec::new();
-    for row in rows {
-        let Some(name) = name(row) else { continue };
-        let point = (row.robots as f64, value(row));
-        match lines.iter_mut().find(|line| line.name == name) {
-            Some(line) => line.points.push(point),
-            None => lines.push(Line {
-                name,
-                points: vec![point],
-                stroke: Stroke::Solid,
-            }),
-        }
-    }
-    let points = || lines.iter().flat_map(|line| line.points.iter().copied());
-    let top = points().map(|p| p.1).fold(0.0, f64::max);
-    let right = points().map(|p| p.0).fold(0.0, f64::max);
-    let left = points().map(|p| p.0).fold(right, f64::min);
-    Chart {
-        title: title.to_owned(),
-        x: Axis {
-            label: "robots".to_owned(),
-            scale: Scale::Linear,
-            range: (left, right),
-        },
-        y: Axis {
-            label: unit.to_owned(),
-            scale: Scale::Linear,
-            range: (0.0, top.max(f64::MIN_POSITIVE)),
-        },
-        lines,
-        mark: None,
-    }
+    let points = rows
+        .iter()
+        .filter_map(|row| Some((name(row)?, row.robots, value(row))));
+    against_robots(title, unit, points)
 }

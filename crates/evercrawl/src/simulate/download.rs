@@ -6,7 +6,9 @@ mod report;
 mod rule;
 
 pub use output::Row;
+pub use report::against_robots;
 
+use super::Form;
 use crate::bad_input::BadInput;
 use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::new_file::{NewFile, check_target};
@@ -41,7 +43,7 @@ Examples:
 
 Files, plain or gzipped:
   --links     source,target,links, as for 'evercrawl partition'; links of a host to itself stand
-              for its pages
+              for its pages. Or the data directory of a crawl
   --pages     host,pages[,address]
   --latency   a square matrix of milliseconds, apart by tabs, blanks or commas; 0 is missing.
               Robots and addresses are put at nodes drawn from it
@@ -70,8 +72,8 @@ pub struct Arguments {
     #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = share, conflicts_with = "links")]
     size: f64,
 
-    /// Real links between hosts
-    #[arg(long, value_name = "CSV")]
+    /// Real links between hosts, or the data directory of a crawl
+    #[arg(long, value_name = "CSV|DIR")]
     links: Option<PathBuf>,
 
     /// Real hosts with their pages and addresses
@@ -158,18 +160,6 @@ pub struct Arguments {
     /// Write a report with charts and timelines, whole in one file
     #[arg(long, value_name = "HTML")]
     report: Option<PathBuf>,
-}
-
-/// How the result is printed; a table unless asked otherwise.
-#[derive(clap::Args)]
-struct Form {
-    /// Print the result as JSON, with every robot and its timeline
-    #[arg(long, conflicts_with = "csv")]
-    json: bool,
-
-    /// Print the result as CSV
-    #[arg(long)]
-    csv: bool,
 }
 
 /// What the graph knows of nearness.

@@ -1,5 +1,6 @@
 //! `evercrawl simulate freshness`: how fresh policies would keep a repository.
 
+use super::Form;
 use super::input::Input;
 use super::output::{self, Summary};
 use super::report;
@@ -162,18 +163,6 @@ pub struct Arguments {
     /// Write a report with charts, whole in one file
     #[arg(long, value_name = "HTML")]
     report: Option<PathBuf>,
-}
-
-/// How the result is printed; a table unless asked otherwise.
-#[derive(clap::Args)]
-struct Form {
-    /// Print the result as JSON
-    #[arg(long, conflicts_with = "csv")]
-    json: bool,
-
-    /// Print the result as CSV
-    #[arg(long)]
-    csv: bool,
 }
 
 /// What policies know of how pages change.

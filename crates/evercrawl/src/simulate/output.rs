@@ -1,11 +1,10 @@
 //! What `simulate freshness` tells: the same facts as JSON, as CSV and as a table.
 
 use super::input::Input;
-use crate::terminal::{grouped, short};
+use crate::terminal::{self, grouped, short};
 use anyhow::Result;
 use serde::Serialize;
 use simulation::sweep::{Row, Sweep};
-use std::fmt::Write;
 
 /// What was asked for.
 #[derive(Serialize)]
@@ -149,33 +148,9 @@ pub fn cells(row: &Row) -> [String; 11] {
 
 /// The summary as a table.
 pub fn table(summary: &Summary) -> String {
-    let rows: Vec<[String; 11]> = summary.results.iter().map(cells).collect();
-    let width = |column: usize| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells
-            .chain([COLUMNS[column].0.chars().count()])
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..COLUMNS.len()).map(width).collect();
+    let rows: Vec<_> = summary.results.iter().map(cells).collect();
     let mut text = format!("{}\n\n", summary.subject());
-    let mut line = |cells: &[String]| {
-        let mut row = String::new();
-        for ((cell, &width), (_, is_text)) in cells.iter().zip(&widths).zip(COLUMNS) {
-            // writing to a string cannot fail
-            let _ = if is_text {
-                write!(row, "{cell:width$}  ")
-            } else {
-                write!(row, "{cell:>width$}  ")
-            };
-        }
-        text.push_str(row.trim_end());
-        text.push('\n');
-    };
-    line(&COLUMNS.map(|(name, _)| name.to_owned()));
-    for row in &rows {
-        line(row);
-    }
+    text += &terminal::table(&COLUMNS, &rows);
     if summary.partial {
         text.push_str(PARTIAL);
         text.push('\n');

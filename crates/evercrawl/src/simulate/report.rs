@@ -1,6 +1,7 @@
 //! The report: one HTML file with everything in it.
 
 use super::output::{COLUMNS, PARTIAL, Summary, cells};
+use crate::html;
 use crate::terminal::short;
 use simulation::chart::{Axis, Chart, Line, Scale, Stroke};
 use simulation::sweep::Row;
@@ -9,38 +10,19 @@ use std::fmt::{self, Write};
 /// More lines than this cannot be told apart.
 const MOST_LINES: usize = 8;
 
-const STYLE: &str = "body{font:15px/1.45 Helvetica,Arial,sans-serif;color:#222;margin:2em auto;\
-max-width:62em;padding:0 1em}table{border-collapse:collapse;margin:1em 0}\
-th,td{padding:.25em .7em;text-align:right;border-bottom:1px solid #ddd;white-space:nowrap}\
-.text{text-align:left}.scroll{overflow-x:auto}svg{max-width:100%;height:auto;display:block;\
-margin:1.5em 0}.bar{background:#0072b2;height:.8em;display:inline-block}\
-.partial{background:#fff3cd;border:1px solid #e0c36a;padding:.6em 1em}";
-
 /// The whole file.
 pub fn html(summary: &Summary) -> String {
-    let mut page = String::new();
-    write(&mut page, summary).expect("writing to a string cannot fail");
-    page
+    html::page(
+        "Freshness of a simulated repository",
+        &summary.subject(),
+        summary.partial.then_some(PARTIAL),
+        |page| write(page, summary),
+    )
 }
 
 fn write(page: &mut String, summary: &Summary) -> fmt::Result {
-    let title = "Freshness of a simulated repository";
-    writeln!(
-        page,
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
-         <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head>\
-         <body>\n<h1>{title}</h1>"
-    )?;
-    if summary.partial {
-        writeln!(
-            page,
-            "<p class=\"partial\"><strong>{}</strong></p>",
-            escape(PARTIAL)
-        )?;
-    }
-    writeln!(page, "<p>{}</p>", escape(&summary.subject()))?;
     writeln!(page, "<h2>Policies</h2>")?;
-    table(page, summary)?;
+    html::table(page, COLUMNS, summary.results.iter().map(cells))?;
     writeln!(
         page,
         "<p>“Of bound” is the freshness as a part of the most that any polite policy reaches when \
@@ -58,24 +40,7 @@ fn write(page: &mut String, summary: &Summary) -> fmt::Result {
         writeln!(page, "<h2>Cost of a selection</h2>")?;
         costs(page, summary)?;
     }
-    writeln!(page, "</body></html>")
-}
-
-fn table(page: &mut String, summary: &Summary) -> fmt::Result {
-    let class = |is_text: bool| if is_text { " class=\"text\"" } else { "" };
-    write!(page, "<div class=\"scroll\"><table><tr>")?;
-    for (name, is_text) in COLUMNS {
-        write!(page, "<th{}>{}</th>", class(is_text), escape(name))?;
-    }
-    writeln!(page, "</tr>")?;
-    for row in &summary.results {
-        write!(page, "<tr>")?;
-        for (cell, (_, is_text)) in cells(row).iter().zip(COLUMNS) {
-            write!(page, "<td{}>{}</td>", class(is_text), escape(cell))?;
-        }
-        writeln!(page, "</tr>")?;
-    }
-    writeln!(page, "</table></div>")
+    Ok(())
 }
 
 /// The budgets that have results, ascending.
@@ -234,18 +199,11 @@ fn costs(page: &mut String, summary: &Summary) -> fmt::Result {
             page,
             "<tr><td class=\"text\">{}</td><td>{}</td><td>{:.0}</td><td class=\"text\">\
              <span class=\"bar\" style=\"width:{:.1}em\"></span></td></tr>",
-            escape(&row.policy),
+            html::escape(&row.policy),
             short(row.budget_per_day),
             cost(row),
             20.0 * cost(row) / most
         )?;
     }
     writeln!(page, "</table></div>")
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }

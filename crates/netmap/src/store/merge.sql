@@ -29,6 +29,8 @@ INSERT OR IGNORE INTO host_addresses
     SELECT m.id, a.here FROM other.host_addresses x
     JOIN other.hosts o ON o.id = x.host JOIN main.hosts m ON m.name = o.name
     JOIN address_here a ON a.there = x.address;
+INSERT OR IGNORE INTO targets
+    SELECT x.name, a.here FROM other.targets x JOIN address_here a ON a.there = x.address;
 INSERT INTO attempts
     SELECT s.here, a.here, x.kind, x.at FROM other.attempts x
     JOIN source_here s ON s.there = x.source JOIN address_here a ON a.there = x.address WHERE true

@@ -4,6 +4,7 @@ use super::{Result, Store};
 use crate::place::{Heuristic, Place, Point};
 use rusqlite::Row;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// The newest RTT between a source and an address.
@@ -136,6 +137,20 @@ impl Store {
             located.places.sort_by_key(|place| place.heuristic);
         }
         Ok(found)
+    }
+
+    /// What each address was called by those who asked for it.
+    pub fn targets(&self) -> Result<BTreeMap<IpAddr, Vec<String>>> {
+        let rows = self.all(
+            "SELECT a.address, t.name FROM targets t JOIN addresses a ON a.id = t.address
+             ORDER BY t.name",
+            |row| Ok((address(row, 0)?, row.get(1)?)),
+        )?;
+        let mut targets: BTreeMap<IpAddr, Vec<String>> = BTreeMap::new();
+        for (address, name) in rows {
+            targets.entry(address).or_default().push(name);
+        }
+        Ok(targets)
     }
 
     /// The robots and where they are.

@@ -28,6 +28,14 @@ CREATE TABLE IF NOT EXISTS host_addresses (
     PRIMARY KEY (host, address)
 ) STRICT, WITHOUT ROWID;
 
+-- Who was to be measured, as it was called: a name, or the address itself. Addresses have other
+-- names too, which nobody asked for.
+CREATE TABLE IF NOT EXISTS targets (
+    name TEXT NOT NULL,
+    address INTEGER NOT NULL REFERENCES addresses (id),
+    PRIMARY KEY (name, address)
+) STRICT, WITHOUT ROWID;
+
 -- Who measures: one robot, one name.
 CREATE TABLE IF NOT EXISTS sources (
     id INTEGER PRIMARY KEY,

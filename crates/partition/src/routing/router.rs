@@ -216,15 +216,19 @@ fn router(
         .collect::<Result<_, _>>()?;
     let seen = table.rename(|owner| owner_of[owner as usize]);
     let table = aggregate(&seen, Unknown::Anyone);
+    let lookup = Lookup::new(&table);
+    // seen from here another robot of the same group may be no exception
+    let hosts = (named.iter())
+        .map(|a| (a, owner_of[a.robot as usize]))
+        .filter(|(a, owner)| a.address.and_then(|ip| lookup.owner(ip)) != Some(*owner))
+        .map(|(a, owner)| (a.host.as_str().into(), owner))
+        .collect();
     Ok(Router {
-        lookup: Lookup::new(&table),
-        hosts: named
-            .iter()
-            .map(|a| (a.host.as_str().into(), owner_of[a.robot as usize]))
-            .collect(),
         path,
         targets,
+        hosts,
         table,
+        lookup,
         rings,
     })
 }

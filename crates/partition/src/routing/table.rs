@@ -40,9 +40,9 @@ impl Table {
     /// The table of `addresses` inside known `blocks`: each block goes to the owner of most of
     /// the addresses for which it is the narrowest block, the other addresses are exceptions.
     /// Addresses outside all blocks stand alone. An address given to several owners goes to the
-    /// one that has it most often.
+    /// one that has it most often; among equals to the block's.
     pub fn from_assignment(addresses: &[(IpAddr, u32)], blocks: &[Prefix]) -> Self {
-        let hosts = majorities(
+        let hosts = favourites(
             addresses
                 .iter()
                 .map(|&(ip, owner)| (Prefix::host(ip), owner)),
@@ -63,21 +63,26 @@ impl Table {
             .collect();
         let inside = Lookup::new(&Self::new(unique).expect("each block once"));
         let block_of = |host: &Prefix| inside.owner(host.address()).map(|b| blocks[b as usize]);
-        let block_owners = majorities(
-            hosts
+        let votes = hosts.iter().flat_map(|(host, owners)| {
+            let block = block_of(host);
+            owners
                 .iter()
-                .filter_map(|(host, &owner)| Some((block_of(host)?, owner))),
-        );
+                .filter_map(move |&owner| Some((block?, owner)))
+        });
+        let block_owners: HashMap<Prefix, u32> = favourites(votes)
+            .into_iter()
+            .map(|(block, owners)| (block, owners[0]))
+            .collect();
         let mut entries: Vec<Entry> = block_owners
             .iter()
             .map(|(&prefix, &owner)| Entry { prefix, owner })
             .collect();
-        for (host, &owner) in &hosts {
+        for (host, owners) in &hosts {
             let covered = block_of(host).map(|block| block_owners[&block]);
-            if covered != Some(owner) {
+            if covered.is_none_or(|owner| !owners.contains(&owner)) {
                 entries.push(Entry {
                     prefix: *host,
-                    owner,
+                    owner: owners[0],
                 });
             }
         }
@@ -121,18 +126,17 @@ impl Table {
     }
 }
 
-/// The owner that most often goes with each prefix; the lowest among equals.
-fn majorities(pairs: impl Iterator<Item = (Prefix, u32)>) -> HashMap<Prefix, u32> {
+/// The owners that most often go with each prefix, in ascending order.
+fn favourites(pairs: impl Iterator<Item = (Prefix, u32)>) -> HashMap<Prefix, Vec<u32>> {
     let mut pairs: Vec<(Prefix, u32)> = pairs.collect();
     pairs.sort_unstable();
     pairs
         .chunk_by(|a, b| a.0 == b.0)
-        .filter_map(|same| {
-            let favourite = same
-                .chunk_by(|a, b| a.1 == b.1)
-                .rev()
-                .max_by_key(|votes| votes.len())?;
-            Some((same[0].0, favourite[0].1))
+        .map(|same| {
+            let votes = || same.chunk_by(|a, b| a.1 == b.1);
+            let most = votes().map(<[_]>::len).max();
+            let owners = votes().filter(|votes| Some(votes.len()) == most);
+            (same[0].0, owners.map(|votes| votes[0].1).collect())
         })
         .collect()
 }

@@ -125,6 +125,45 @@ fn blocks_take_the_majority_and_the_rest_are_exceptions() {
     assert_eq!(made, table(&expected));
 }
 
+#[test]
+fn among_equals_an_address_goes_with_its_block() {
+    let shared = ip("193.136.1.3");
+    let addresses = [
+        (ip("193.136.1.1"), 4),
+        (ip("193.136.1.2"), 4),
+        (shared, 2),
+        (shared, 4),
+        (shared, 5),
+    ];
+    let block = ["193.136.0.0/16".parse().unwrap()];
+    let made = Table::from_assignment(&addresses, &block);
+    assert_eq!(made, table(&[("193.136.0.0/16", 4)]));
+    let alone = Table::from_assignment(&addresses[2..], &[]);
+    assert_eq!(alone, table(&[("193.136.1.3/32", 2)]));
+}
+
+#[test]
+fn names_stand_only_where_they_tell_more_than_the_blocks() {
+    let tree = Tree::new(&Member::two_levels(2, 2)).unwrap();
+    let assigned: Vec<Assigned> = (0..2)
+        .map(|robot| Assigned {
+            host: format!("h{robot}.example"),
+            address: Some(ip("193.136.1.3")),
+            robot,
+        })
+        .collect();
+    let fleet = Fleet::new(tree, &assigned, &[]).unwrap();
+    let names = [0, 1, 2, 3].map(|robot| fleet.router(robot).named_hosts());
+    // to the other group both are the first group's
+    assert_eq!(names, [1, 1, 0, 0]);
+    for host in &assigned {
+        for from in 0..4 {
+            let journey = fleet.journey(from, &host.host, host.address, |robots| robots.start);
+            assert_eq!(journey.last(), Some(&host.robot));
+        }
+    }
+}
+
 fn address() -> impl Strategy<Value = IpAddr> {
     // few distinct high bits, so that blocks nest and meet
     prop_oneof![

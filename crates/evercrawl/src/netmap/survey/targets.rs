@@ -1,10 +1,12 @@
 //! Whom to ask: names and addresses from the command line and from a file.
 
 use crate::bad_input::BadInput;
+use crate::data;
 use anyhow::Result;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::net::IpAddr;
 use std::path::Path;
+use url::Url;
 
 /// All targets, each once.
 pub fn read(given: &[String], file: Option<&Path>) -> Result<Vec<String>> {
@@ -12,7 +14,9 @@ pub fn read(given: &[String], file: Option<&Path>) -> Result<Vec<String>> {
     for target in given {
         targets.push(checked(target).map_err(BadInput)?);
     }
-    if let Some(path) = file {
+    if let Some(path) = file.filter(|path| path.is_dir()) {
+        targets.extend(of_crawl(path)?);
+    } else if let Some(path) = file {
         let text = std::fs::read_to_string(path)
             .map_err(|error| BadInput::file(path, format!("cannot be read: {error}")))?;
         for (line, text) in (1..).zip(text.lines()) {
@@ -29,6 +33,16 @@ pub fn read(given: &[String], file: Option<&Path>) -> Result<Vec<String>> {
     let mut seen = HashSet::new();
     targets.retain(|target| seen.insert(target.clone()));
     Ok(targets)
+}
+
+/// The hosts that a crawl knows, which may be going on.
+fn of_crawl(directory: &Path) -> Result<BTreeSet<String>> {
+    let store = data::store_in_place_of("a file of targets", directory)?;
+    let origins = data::hosts(&store)?.into_values();
+    let urls = origins.filter_map(|host| Url::parse(&host.name).ok());
+    Ok(urls
+        .filter_map(|url| checked(data::host_name(&url)?).ok())
+        .collect())
 }
 
 /// A name or address in its usual form.

@@ -70,11 +70,11 @@ impl Input {
 }
 
 fn file_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default();
+    let name = path.file_name().unwrap_or(path.as_os_str());
     name.to_string_lossy().into_owned()
 }
 
-/// Hosts and links from files; which pages the links join is drawn.
+/// Hosts and links as they are; which pages the links join is drawn.
 fn real(links: &Path, pages: Option<&Path>, seed: u64) -> Result<Web> {
     let self_links = if pages.is_some() {
         SelfLinks::Ignore

@@ -1,13 +1,12 @@
 //! What `simulate download` tells: the same facts as JSON, as CSV and as a table.
 
 use super::input::Input;
-use crate::terminal::{grouped, short};
+use crate::terminal::{self, grouped, short};
 use anyhow::Result;
 use serde::Serialize;
 use simulation::download::divide::Nearness;
 use simulation::download::sweep::{Answer, Sweep};
 use simulation::download::web::Unit;
-use std::fmt::Write;
 
 /// One case in numbers; what was not simulated is missing.
 #[derive(Clone, Debug, Serialize)]
@@ -242,29 +241,13 @@ pub fn cells(row: &Row) -> [String; 13] {
 
 /// The summary as a table.
 pub fn table(summary: &Summary) -> String {
-    let head = COLUMNS.map(|(name, _)| name.to_owned());
-    let rows: Vec<[String; 13]> = [head]
-        .into_iter()
-        .chain(summary.results.iter().map(|result| cells(&result.row)))
-        .collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: Vec<usize> = (0..COLUMNS.len())
-        .map(|column| width(column).unwrap_or(0))
+    let rows: Vec<_> = summary
+        .results
+        .iter()
+        .map(|result| cells(&result.row))
         .collect();
     let mut text = format!("{}\n\n", summary.subject());
-    for row in &rows {
-        let mut line = String::new();
-        for ((cell, &width), (_, is_text)) in row.iter().zip(&widths).zip(COLUMNS) {
-            // writing to a string cannot fail
-            let _ = if is_text {
-                write!(line, "{cell:width$}  ")
-            } else {
-                write!(line, "{cell:>width$}  ")
-            };
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
+    text += &terminal::table(&COLUMNS, &rows);
     if summary.partial {
         text.push_str(PARTIAL);
         text.push('\n');

@@ -1,36 +1,24 @@
 //! The report: one HTML file with everything in it.
 
 use super::output::{COLUMNS, CaseResult, PARTIAL, Row, Summary, cells};
+use crate::html;
 use crate::terminal::short;
 use simulation::chart::{Axis, Chart, Line, Scale, Stroke};
 use std::fmt::{self, Write};
 
-const STYLE: &str = "body{font:15px/1.45 Helvetica,Arial,sans-serif;color:#222;margin:2em auto;\
-max-width:70em;padding:0 1em}table{border-collapse:collapse;margin:1em 0}\
-th,td{padding:.25em .6em;text-align:right;border-bottom:1px solid #ddd;white-space:nowrap}\
-.text{text-align:left}.scroll{overflow-x:auto}svg{max-width:100%;height:auto;display:block;\
-margin:1em 0}.partial{background:#fff3cd;border:1px solid #e0c36a;padding:.6em 1em}";
-
 /// The whole file.
 pub fn html(summary: &Summary) -> String {
-    let mut page = String::new();
-    write(&mut page, summary).expect("writing to a string cannot fail");
-    page
+    html::page(
+        "Downloading a Web with many robots",
+        &summary.subject(),
+        summary.partial.then_some(PARTIAL),
+        |page| write(page, summary),
+    )
 }
 
 fn write(page: &mut String, summary: &Summary) -> fmt::Result {
-    let title = "Downloading a Web with many robots";
-    writeln!(
-        page,
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
-         <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style></head>\
-         <body>\n<h1>{title}</h1>"
-    )?;
-    if summary.partial {
-        writeln!(page, "<p class=\"partial\"><strong>{PARTIAL}</strong></p>")?;
-    }
-    writeln!(page, "<p>{}</p>", escape(&summary.subject()))?;
-    table(page, summary)?;
+    let rows = summary.results.iter().map(|result| cells(&result.row));
+    html::table(page, COLUMNS, rows)?;
     let mut sizes: Vec<usize> = summary.results.iter().map(|r| r.row.robots).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -45,8 +33,11 @@ fn write(page: &mut String, summary: &Summary) -> fmt::Result {
             }),
         ];
         for (title, unit, value) in charts {
-            if let Some(chart) = against_robots(summary, title, unit, value) {
-                page.push_str(&chart.to_svg());
+            let rows = summary.results.iter().map(|result| &result.row);
+            let points = rows.map(|row| Some((name(row), row.robots, value(row)?)));
+            // without simulation there are no times
+            if let Some(points) = points.collect::<Option<Vec<_>>>() {
+                page.push_str(&against_robots(title, unit, points.into_iter()).to_svg());
             }
         }
     }
@@ -54,26 +45,11 @@ fn write(page: &mut String, summary: &Summary) -> fmt::Result {
     for result in summary.results.iter().filter(|r| !r.by_robot.is_empty()) {
         timeline(page, result)?;
     }
-    writeln!(page, "</body></html>")
+    Ok(())
 }
 
 /// A title, a unit, and the value of a row.
 type Measure = (&'static str, &'static str, fn(&Row) -> Option<f64>);
-
-fn table(page: &mut String, summary: &Summary) -> fmt::Result {
-    let class = |is_text: bool| if is_text { " class=\"text\"" } else { "" };
-    write!(page, "<div class=\"scroll\"><table><tr>")?;
-    for (name, is_text) in COLUMNS {
-        write!(page, "<th{}>{name}</th>", class(is_text))?;
-    }
-    for result in &summary.results {
-        write!(page, "</tr>\n<tr>")?;
-        for (cell, (_, is_text)) in cells(&result.row).iter().zip(COLUMNS) {
-            write!(page, "<td{}>{}</td>", class(is_text), escape(cell))?;
-        }
-    }
-    writeln!(page, "</tr></table></div>")
-}
 
 fn name(row: &Row) -> String {
     let mut name = format!("{} {}", row.method, row.politeness);
@@ -86,24 +62,22 @@ fn name(row: &Row) -> String {
     name
 }
 
-fn against_robots(
-    summary: &Summary,
+/// A value against the number of robots, a line for each name; rows are `(name, robots, value)`.
+pub fn against_robots(
     title: &str,
     unit: &str,
-    value: fn(&Row) -> Option<f64>,
-) -> Option<Chart> {
+    rows: impl Iterator<Item = (String, usize, f64)>,
+) -> Chart {
     let mut lines: Vec<Line> = Vec::new();
-    for row in summary.results.iter().map(|result| &result.row) {
-        let point = (row.robots as f64, value(row)?);
-        let name = name(row);
-        if let Some(line) = lines.iter_mut().find(|line| line.name == name) {
-            line.points.push(point);
-        } else {
-            lines.push(Line {
+    for (name, robots, value) in rows {
+        let point = (robots as f64, value);
+        match lines.iter_mut().find(|line| line.name == name) {
+            Some(line) => line.points.push(point),
+            None => lines.push(Line {
                 name,
                 points: vec![point],
                 stroke: Stroke::Solid,
-            });
+            }),
         }
     }
     for line in &mut lines {
@@ -113,7 +87,7 @@ fn against_robots(
     let right = points().map(|p| p.0).fold(0.0, f64::max);
     let left = points().map(|p| p.0).fold(right, f64::min);
     let top = points().map(|p| p.1).fold(0.0, f64::max);
-    Some(Chart {
+    Chart {
         title: title.to_owned(),
         x: Axis {
             label: "robots".to_owned(),
@@ -127,7 +101,7 @@ fn against_robots(
         },
         lines,
         mark: None,
-    })
+    }
 }
 
 /// A stripe for each robot: the darker, the more downloads; its idle time beside it.
@@ -147,7 +121,7 @@ fn timeline(page: &mut String, result: &CaseResult) -> fmt::Result {
          font-family=\"Helvetica, Arial, sans-serif\" font-size=\"11\" fill=\"#222\">\
          <title>Downloads of each robot over time</title>",
         row.robots,
-        escape(&name(row))
+        html::escape(&name(row))
     )?;
     for (k, robot) in result.by_robot.iter().enumerate() {
         let y = 20.0 + stripe * k as f64;
@@ -188,11 +162,4 @@ fn timeline(page: &mut String, result: &CaseResult) -> fmt::Result {
         short(end),
         y = height - 6.0
     )
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }
