@@ -7,26 +7,27 @@ use crate::bad_input::BadInput;
 use crate::interrupt::stop_on_interrupt;
 use crate::terminal;
 use anyhow::{Result, anyhow};
+use robot::config::Config;
 use robot::{Mended, StartError, Until};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 pub use screen::{bytes, slowest};
-pub use settings::read_config;
+pub use settings::{kept_config, read_config};
 
 /// Crawl a set of sites politely, lose nothing, keep them fresh.
 ///
 /// Fetches the given sites, archives them (WARC), and then revisits pages as their changes deserve,
-/// until Ctrl-C; started again it goes on where it stopped. Without a configuration each URL's site
-/// is the scope. `evercrawl config sample` prints every setting with its default.
+/// until Ctrl-C; started again it goes on where it stopped, with the settings and seeds of before unless
+/// -c gives others. Without a configuration each URL's site is the scope. `evercrawl config sample` prints every setting with its default.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   evercrawl crawl https://docs.example.org/
   evercrawl crawl -c crawl.toml
   evercrawl crawl --once --data mirror https://docs.example.org/")]
 pub struct Arguments {
-    /// Where to begin; besides the seeds of the configuration.
+    /// Where to begin; besides the seeds of the configuration, or of the start before.
     urls: Vec<String>,
     /// The configuration (TOML).
     #[arg(short, long, value_name = "FILE")]
@@ -50,9 +51,19 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let mut config = read_config(arguments.config.as_deref())?;
-    config.seeds.extend(arguments.urls.iter().cloned());
     if let Some(data) = &arguments.data {
         config.data.0.clone_from(data);
+    }
+    if arguments.config.is_none()
+        && let Some(kept) = kept_config(&config.data.0)
+    {
+        let data = config.data;
+        config = Config { data, ..kept };
+    }
+    for url in &arguments.urls {
+        if !config.seeds.contains(url) {
+            config.seeds.push(url.clone());
+        }
     }
     if let Some(contact) = &arguments.contact {
         config.identity.contact.clone_from(contact);

@@ -1,7 +1,7 @@
 //! The data directory of a crawl, as the commands that look at it find it.
 
 use crate::bad_input::BadInput;
-use crate::crawl::read_config;
+use crate::crawl::{kept_config, read_config};
 use crate::terminal::{is_obeyed, plain};
 use anyhow::Result;
 use robot::config::Config;
@@ -18,7 +18,7 @@ const SHOWN: usize = 200;
 /// Which crawl.
 #[derive(clap::Args)]
 pub struct Which {
-    /// The configuration of the crawl (TOML), where it has one.
+    /// A configuration (TOML) in place of the one that the crawl was last started with.
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Where the crawl keeps everything [default: evercrawl-data].
@@ -54,8 +54,11 @@ impl<T> Asked<T> {
 
 impl Which {
     pub fn find(&self) -> Result<Data> {
-        let config = read_config(self.config.as_deref())?;
+        let mut config = read_config(self.config.as_deref())?;
         let directory = self.data.clone().unwrap_or_else(|| config.data.0.clone());
+        if self.config.is_none() {
+            config = kept_config(&directory).unwrap_or(config);
+        }
         Ok(Data { directory, config })
     }
 }

@@ -18,8 +18,8 @@ use storage::{HostRow, PageId, PageRow, Reader};
 use url::Url;
 
 const MORE: &str = "\
-Scope is judged by the configuration given with -c. Without one, or where that has no seeds, the
-crawl's own first URLs are taken for the seeds, and everything else is as by default.
+Scope is judged by the configuration given with -c, or else by that of the crawl's last start. Where
+that has no seeds, the crawl's own first URLs are taken for the seeds.
 
 Examples:
   evercrawl why https://docs.example.org/guide/

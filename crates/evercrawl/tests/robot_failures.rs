@@ -215,6 +215,36 @@ fn an_interruption_ends_it_within_two_seconds_and_the_next_start_goes_on() {
 }
 
 #[test]
+fn started_again_without_a_word_it_goes_on_as_before() {
+    let (web, running) = small_web(40);
+    let mut crawler = Crawler::of_web(&web, &running).delay(0.01);
+    let process = crawler.start(&["--once"]);
+    while running.record.len() < 20 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    process.interrupted_after(0.0);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evercrawl"));
+    command
+        .args(["crawl", "--once", "--json", "--data"])
+        .arg(crawler.data());
+    let figures = crawler.start_as(command).succeeds_within(60).figures();
+    assert_eq!(figures.pages_fetched as usize, web.pages().len());
+    assert_eq!(figures.pages_excluded, 0);
+    // those who look need not be told either
+    let url = web.url(web.pages().len() - 1, running.port);
+    let output = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+        .args(["why", &url, "--data"])
+        .arg(crawler.data())
+        .output()
+        .unwrap();
+    let words = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        words.contains("in: by scope.suffixes: demo.test"),
+        "{words}"
+    );
+}
+
+#[test]
 fn what_a_server_asks_for_while_the_crawl_ends_is_kept() {
     let server = Answers::new(61, |path| match path {
         "/" => html("<a href=/busy></a>"),

@@ -1,6 +1,7 @@
 //! The configuration as written in a file: every key optional, unknown ones refused.
 
 mod check;
+mod kept;
 
 use frontier::key::Canonical;
 use frontier::politeness::Interval;
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 pub const SAMPLE: &str = include_str!("config/sample.toml");
 
 /// All that can be chosen about a crawl.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs)] // the sample explains every key
 pub struct Config {
@@ -36,7 +37,7 @@ pub struct Config {
 }
 
 /// Where everything is kept.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DataDirectory(pub PathBuf);
 
@@ -50,7 +51,7 @@ impl Default for DataDirectory {
 macro_rules! section {
     ($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty = $default:expr,)* }) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         #[allow(missing_docs)] // the sample explains every key
         pub struct $name {

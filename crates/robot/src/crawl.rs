@@ -133,6 +133,10 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
     if seeds.is_empty() && store.page_count() == 0 {
         return Err(StartError::NoSeeds(config.data.0.clone()));
     }
+    config.keep().map_err(|error| StartError::System {
+        what: Config::kept_file(&config.data.0).display().to_string(),
+        error,
+    })?;
     let archive = open_archive(config, durability)?;
     let mut losses = Losses::default();
     let unreadable = |error| losses.note(&error, "URLs are not readable; those pages are lost");

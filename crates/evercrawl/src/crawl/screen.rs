@@ -36,7 +36,9 @@ impl Screen {
         } else {
             LINES_EVERY
         };
-        if self.last.is_some_and(|last| last.elapsed() < every) {
+        let is_early = self.last.is_some_and(|last| last.elapsed() < every);
+        // there are no figures before it has begun
+        if is_early || !status.running {
             return;
         }
         self.last = Some(Instant::now());

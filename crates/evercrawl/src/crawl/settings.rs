@@ -1,6 +1,7 @@
 //! The configuration file, and what is logged.
 
 use crate::bad_input::BadInput;
+use crate::terminal::complain;
 use anyhow::Result;
 use robot::config::Config;
 use std::path::Path;
@@ -17,6 +18,22 @@ pub fn read_config(path: Option<&Path>) -> Result<Config> {
         .check()
         .map_err(|error| BadInput::file(path, error))?;
     Ok(config)
+}
+
+/// The configuration that the crawl of this directory was last started with.
+pub fn kept_config(data: &Path) -> Option<Config> {
+    match Config::kept(data)? {
+        Ok(config) => Some(config),
+        Err(error) => {
+            // of another version, perhaps: no reason to show nothing
+            let path = Config::kept_file(data);
+            complain(
+                "warning",
+                &format!("{}: {error}; going by the defaults", path.display()),
+            );
+            None
+        }
+    }
 }
 
 /// Logs to standard error.

@@ -28,7 +28,12 @@ pub fn text(why: &Why) -> String {
     }
     row("scope", &scope(why));
     if let Some(cause) = why.no_address {
-        row("address", &format!("none for its host: {cause}"));
+        let hint = if cause == robot::cause::word(robot::cause::ADDRESS) {
+            " (not public; fetch.allow_networks may let it in)"
+        } else {
+            ""
+        };
+        row("address", &format!("none for its host: {cause}{hint}"));
     }
     row("robots.txt", &robots(why));
     row("fetched", &fetched(page));

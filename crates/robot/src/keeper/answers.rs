@@ -27,7 +27,7 @@ impl Keeper {
         status.requests_per_second = self.rate.per_second(at);
         status.estimated_freshness = (estimated.copies > 0).then_some(estimated.freshness);
         status.never_revisited = estimated.never_revisited as u64;
-        let next = if status.new_waiting + status.due_waiting > 0 {
+        let next = if self.lines.new_waiting() + self.lines.due_waiting() > 0 {
             at
         } else {
             self.next_due

@@ -1,6 +1,7 @@
 //! What the keeper knows again after a restart.
 
 use super::{Keeper, NONE, retry_wait};
+use crate::cause;
 use crate::config::Count;
 use crate::losses::Losses;
 use crate::visit::now;
@@ -97,7 +98,13 @@ impl Keeper {
                 None
             }
             PageState::Excluded => {
-                self.status.pages_excluded += 1;
+                let cause = row.last_failure.map_or(0, |(_, cause)| cause);
+                if matches!(cause, cause::OUT_OF_SCOPE | cause::ROBOTS) {
+                    // scope and rules may be others now; judging costs no request
+                    self.lines.push_new(host, entry.id.0);
+                } else {
+                    self.status.pages_excluded += 1;
+                }
                 None
             }
         }

@@ -1,0 +1,52 @@
+//! The configuration of the last start, kept beside the data: whoever looks at the crawl, or goes on
+//! with it, need not be told again.
+
+use super::Config;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const COMMENT: &str = "# As the crawl was last started; written anew at every start.\n";
+
+impl Config {
+    /// Where it is kept.
+    pub fn kept_file(data: &Path) -> PathBuf {
+        data.join("config.toml")
+    }
+
+    /// The one kept in a data directory, if there is one.
+    pub fn kept(data: &Path) -> Option<Result<Self, toml::de::Error>> {
+        let text = std::fs::read_to_string(Self::kept_file(data)).ok()?;
+        Some(Self::parse(&text))
+    }
+
+    /// Keeps it, whole or not at all.
+    pub(crate) fn keep(&self) -> io::Result<()> {
+        let text = toml::to_string(self).map_err(io::Error::other)?;
+        let file = Self::kept_file(&self.data.0);
+        let new = file.with_extension("toml.new");
+        std::fs::write(&new, COMMENT.to_owned() + &text)?;
+        std::fs::rename(new, file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::SAMPLE;
+
+    #[test]
+    fn what_is_kept_is_what_was_configured() {
+        let directory = tempfile::tempdir().unwrap();
+        let data = directory.path();
+        assert!(Config::kept(data).is_none());
+        let text = "seeds = [\"http://h/\"]\nscope.suffixes = [\"test\"]\nmetrics.listen = \"127.0.0.1:1\"\n\
+            politeness.interval = { rule = \"density\", longest = 9, pages_of_largest = 3 }\n\
+            fetch.hosts = { \"h\" = [\"127.0.0.1\", \"::1\"] }\n";
+        for text in [SAMPLE, text] {
+            let mut config = Config::parse(text).unwrap();
+            config.data.0 = data.to_owned();
+            config.keep().unwrap();
+            assert_eq!(Config::kept(data), Some(Ok(config)));
+        }
+    }
+}
