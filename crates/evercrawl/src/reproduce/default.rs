@@ -243,7 +243,11 @@ fn compare(
     };
     let budgets = BUDGETS.map(|visits| (visits.to_string(), Budget::PerChange(visits)));
     let rivals = rivals();
-    let rivals: Vec<&str> = rivals.iter().map(String::as_str).collect();
+    let rivals: Vec<&str> = if lab.quick {
+        present(&DRAWN[1..])
+    } else {
+        rivals.iter().map(String::as_str).collect()
+    };
     let mut records = ask(&["default"], &budgets, Source::Online, runs)?;
     let rival_runs = runs.min(RIVAL_RUNS);
     records.extend(ask(&rivals, &budgets, Source::Online, rival_runs)?);
