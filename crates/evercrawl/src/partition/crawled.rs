@@ -32,12 +32,16 @@ pub fn read(directory: &Path) -> Result<Hosts> {
         return Err(bad(reason).into());
     }
     known.read_copies(&store, &archive);
+    if known.damaged >= known.copies.len() {
+        let reason = "no copy in the archive can be read, so no links are known";
+        return Err(bad(reason).into());
+    }
     if known.damaged > 0 {
         let damaged = grouped(known.damaged);
         let name = directory.display();
         complain(
             "warning",
-            &format!("{name}: {damaged} pages cannot be read and are left out"),
+            &format!("{name}: {damaged} pages cannot be read; their links are missing"),
         );
     }
     Ok(known.hosts)
