@@ -4,6 +4,7 @@ mod crawled;
 mod divide;
 mod hosts;
 mod judge;
+mod limits;
 mod nearness;
 mod picture;
 mod prefixes;
@@ -98,9 +99,9 @@ pub struct Arguments {
     #[arg(long, value_name = "CSV")]
     previous: Option<PathBuf>,
 
-    /// With --previous: what moving a page costs, in links of an average page
-    #[arg(long, value_name = "LINKS", default_value_t = 1.0, value_parser = price)]
-    move_price: f64,
+    /// What moving a page costs, in links of an average page [default: 1]
+    #[arg(long, value_name = "LINKS", requires = "previous", value_parser = price)]
+    move_price: Option<f64>,
 
     /// graph, single-level, hash-host, hash-address, hash-url or consistent-hash
     #[arg(long, default_value = "graph")]
@@ -189,7 +190,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         rtt: rtt.as_deref(),
         distance: distance.as_deref(),
         previous: previous.as_ref().map(|previous| previous.part.as_slice()),
-        price: arguments.move_price,
+        left_behind: (previous.as_ref()).map(|previous| previous.left_behind.as_slice()),
+        price: arguments.move_price.unwrap_or(1.0),
         seed: arguments.seed,
     };
     let clock = Instant::now();
@@ -199,8 +201,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let bar = terminal::working("dividing");
     let part = divide(&problem, arguments.method, &vertices, &links)?;
     let seconds = clock.elapsed().as_secs_f64();
-    drop(links);
-
     let mut summary = judge::judge(
         &problem,
         arguments.method,
@@ -208,6 +208,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         &vertices,
         part.as_deref(),
     )?;
+    if let Some(part) = &part
+        && matches!(arguments.method, Method::Graph | Method::SingleLevel)
+    {
+        limits::add(&mut summary, &problem, &vertices, &links, part)?;
+    }
+    drop(links);
     summary.seconds = (!arguments.no_timings).then_some(seconds);
     if let Some(previous) = &previous {
         summary.warnings.extend(previous.warnings.iter().cloned());

@@ -23,4 +23,6 @@ pub mod task;
 mod refine;
 
 #[cfg(test)]
+mod feasible_tests;
+#[cfg(test)]
 mod sample_graphs;

@@ -2,6 +2,9 @@
 
 use crate::graph::{Graph, Load};
 
+/// A limit of 5 that is computed as 4.999… is 5.
+const EXACT: f64 = 1.0 + 1e-12;
+
 /// By how much a part may exceed its fair share, measure by measure; `None` is no limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Balance {
@@ -58,8 +61,10 @@ impl Balance {
                 let mut limit = [u64::MAX; 3];
                 for (m, &amount) in total.measures().iter().enumerate() {
                     if let Some(epsilon) = tolerances[m] {
-                        let share = (amount as f64 * capacity / all).ceil();
-                        limit[m] = (share * (1.0 + epsilon)) as u64;
+                        let share = amount as f64 * (capacity / all);
+                        // a share that is no whole number may be rounded up whatever the tolerance
+                        let most = (share * (1.0 + epsilon) * EXACT).floor();
+                        limit[m] = most.max((share / EXACT).ceil()) as u64;
                     }
                 }
                 Load::from_measures(limit)

@@ -12,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use crate::graph::Vertex;
-use crate::refine::{FREE, Instance, Reach, Score, State};
+use crate::refine::{FREE, Instance, Reach, Score, State, repair};
 use crate::task::{Partition, PartitionError, Task, prepare};
 use cycle::{Plan, Start, cycle, improve};
 
@@ -165,7 +165,13 @@ fn solve(instance: Instance, task: &Task, effort: Effort) -> Vec<u32> {
         population.extend(children);
     }
     best_first(&mut population);
-    population.swap_remove(0).part
+    let best = population.swap_remove(0);
+    if best.score.excess == 0.0 {
+        return best.part;
+    }
+    let mut state = State::new(instance, best.part);
+    repair(&mut state, plan.reach, &mut stream(0));
+    state.part
 }
 
 fn best_first(population: &mut [Individual]) {

@@ -6,7 +6,7 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::graph::Vertex;
-use crate::refine::{Reach, State, rebalance, refine};
+use crate::refine::{Reach, State, rebalance, refine, repair};
 use crate::task::{NOWHERE, Partition, PartitionError, Task, prepare};
 
 /// Passes from the whole boundary at once, as in the original.
@@ -34,6 +34,7 @@ pub fn partition(task: &Task) -> Result<Partition, PartitionError> {
     let mut state = State::new(instance, part);
     rebalance(&mut state);
     refine(&mut state, PASSES, &mut rng);
+    repair(&mut state, PASSES, &mut rng);
     let part = state.part;
     Ok(prepared.answer(task, part))
 }

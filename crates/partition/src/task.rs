@@ -145,6 +145,22 @@ pub(crate) fn prepare(
     also_fixed: &[(Vertex, u32)],
 ) -> Result<Prepared, PartitionError> {
     check(task)?;
+    Ok(made_ready(task, also_fixed, None))
+}
+
+/// Divided already: hosts larger than a part are fixed where they are, one a part.
+pub(crate) fn prepare_divided(task: &Task, part: &[u32]) -> Prepared {
+    made_ready(task, &[], Some(part))
+}
+
+/// What each robot may carry in a task divided as `part` says: a host larger than a robot's share
+/// is the limit of the robot that has it, and the others share the rest.
+pub fn limits_in_force(task: &Task, part: &[u32]) -> Result<Vec<Load>, PartitionError> {
+    check(task)?;
+    Ok(prepare_divided(task, part).limits)
+}
+
+fn made_ready(task: &Task, also_fixed: &[(Vertex, u32)], divided: Option<&[u32]>) -> Prepared {
     let mut fixed = vec![FREE; task.graph.len()];
     for (robot, &vertex) in (0..).zip(task.robots) {
         fixed[vertex as usize] = robot;
@@ -152,17 +168,18 @@ pub(crate) fn prepare(
     for &(vertex, part) in also_fixed {
         fixed[vertex as usize] = part;
     }
-    let limits = limits_with_giants(task, &mut fixed);
+    let at_home = divided.or(task.previous.map(|previous| previous.part));
+    let limits = limits_with_giants(task, &mut fixed, at_home);
     let extended = task.previous.map(|previous| {
         let terminals = 0..task.capacities.len() as u32;
         fixed.extend(terminals);
         with_history(task.graph, task.capacities.len(), previous)
     });
-    Ok(Prepared {
+    Prepared {
         extended,
         limits,
         fixed,
-    })
+    }
 }
 
 fn check(task: &Task) -> Result<(), PartitionError> {
@@ -214,7 +231,7 @@ fn check(task: &Task) -> Result<(), PartitionError> {
 
 /// A host larger than any part that is left gets a part of its own, which it overfills alone; the
 /// others share the rest. A hub with more links than a part may have only raises that limit.
-fn limits_with_giants(task: &Task, fixed: &mut [u32]) -> Vec<Load> {
+fn limits_with_giants(task: &Task, fixed: &mut [u32], at_home: Option<&[u32]>) -> Vec<Load> {
     let graph = task.graph;
     let mut heaviest: Vec<Vertex> = graph
         .vertices()
@@ -235,7 +252,7 @@ fn limits_with_giants(task: &Task, fixed: &mut [u32]) -> Vec<Load> {
         if open.len() < 2 || largest.is_none_or(|limit| graph.load(giant).pages <= limit) {
             break;
         }
-        let at = home_of_giant(task, fixed, giant, &open);
+        let at = home_of_giant(task, fixed, at_home, giant, &open);
         let part = open.swap_remove(at);
         fixed[giant as usize] = part;
         limits[part as usize] = graph.load(giant);
@@ -250,11 +267,15 @@ fn limits_with_giants(task: &Task, fixed: &mut [u32]) -> Vec<Load> {
 }
 
 /// Where a giant was, else the robot it is linked to most, else the one with most capacity.
-fn home_of_giant(task: &Task, fixed: &[u32], giant: Vertex, open: &[u32]) -> usize {
+fn home_of_giant(
+    task: &Task,
+    fixed: &[u32],
+    at_home: Option<&[u32]>,
+    giant: Vertex,
+    open: &[u32],
+) -> usize {
     let pull = |part: u32| {
-        let stays = task
-            .previous
-            .is_some_and(|previous| previous.part[giant as usize] == part);
+        let stays = at_home.is_some_and(|home| home[giant as usize] == part);
         let linked: u64 = task
             .graph
             .links(giant)

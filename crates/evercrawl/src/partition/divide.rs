@@ -31,6 +31,8 @@ pub struct Problem<'a> {
     pub distance: Option<&'a [Measured]>,
     /// The robot that had each host.
     pub previous: Option<&'a [u32]>,
+    /// Whether each host was that of a robot that is gone.
+    pub left_behind: Option<&'a [bool]>,
     /// What moving a page costs, in links of an average page.
     pub price: f64,
     pub seed: u64,
@@ -61,6 +63,12 @@ impl Vertices {
             count: count as usize,
         }
     }
+}
+
+/// The vertices of the robots: after all others.
+pub fn robot_vertices(vertices: &Vertices, robots: usize) -> Vec<Vertex> {
+    let robots = vertices.count..vertices.count + robots;
+    robots.map(|vertex| vertex as Vertex).collect()
 }
 
 /// The links between vertices, and after them one more vertex a robot.
@@ -135,9 +143,7 @@ fn by_graph(
 ) -> Result<Vec<u32>, PartitionError> {
     let robots = problem.robots;
     let capacities = robots.capacities();
-    let fixed: Vec<Vertex> = (0..capacities.len())
-        .map(|robot| (vertices.count + robot) as Vertex)
-        .collect();
+    let fixed = robot_vertices(vertices, capacities.len());
     let nearness = [
         (problem.rtt, robots.preference.rtt),
         (problem.distance, robots.preference.distance),

@@ -62,12 +62,44 @@ pub fn judge(
         let relative = |robot: usize| value(robot) * all / (capacities[robot] * total.max(1.0));
         (0..count).map(relative).fold(0.0, f64::max)
     };
-    let servers: u64 = own.iter().map(|own| own.1).sum();
+    let mut servers = vec![0_u64; count];
+    match part {
+        Some(part) => {
+            let mut of_vertex = vec![NOWHERE; vertices.count];
+            for (&vertex, &robot) in vertices.of_host.iter().zip(part) {
+                // hashes may divide an address: each robot then visits it
+                if of_vertex[vertex as usize] != robot {
+                    of_vertex[vertex as usize] = robot;
+                    servers[robot as usize] += 1;
+                }
+            }
+        }
+        None => servers.fill(vertices.count as u64),
+    }
+    let mut linked = vec![0.0; count];
+    match part {
+        Some(part) => {
+            for &(from, to, links) in &hosts.links {
+                if vertices.of_host[from as usize] != vertices.of_host[to as usize] {
+                    linked[part[from as usize] as usize] += links;
+                    linked[part[to as usize] as usize] += links;
+                }
+            }
+        }
+        None => (0..count).for_each(|j| linked[j] = 2.0 * links * shares.url_share(j as u32)),
+    }
     let previous = problem.previous.zip(part);
     let moved = previous.map(|(before, after)| {
-        let moved = (0..after.len()).filter(|&h| before[h] != NOWHERE && before[h] != after[h]);
-        let (pages, hosts): (Vec<u64>, Vec<()>) = moved.map(|h| (hosts.pages[h], ())).unzip();
-        (pages.iter().sum(), hosts.len())
+        let mut moved = (0, 0, 0);
+        for h in (0..after.len()).filter(|&h| before[h] != after[h]) {
+            let gone = problem.left_behind.is_some_and(|left| left[h]);
+            if gone || before[h] != NOWHERE {
+                moved.0 += hosts.pages[h];
+                moved.1 += 1;
+                moved.2 += if gone { hosts.pages[h] } else { 0 };
+            }
+        }
+        moved
     });
     let mean = |measured: Option<&[Measured]>| {
         let (measured, part) = measured.zip(part)?;
@@ -95,7 +127,10 @@ pub fn judge(
         cut_share: cut / links.max(f64::MIN_POSITIVE),
         cut_between_groups: part.and_then(|part| between_groups(problem, part)),
         balance_pages: heaviest(&|robot| own[robot].0 as f64, pages as f64),
-        balance_servers: heaviest(&|robot| own[robot].1 as f64, servers as f64),
+        balance_servers: {
+            let total: u64 = servers.iter().sum();
+            heaviest(&|robot| servers[robot] as f64, total as f64)
+        },
         balance_exchange: {
             let total: f64 = exchange.iter().sum();
             exchange.iter().copied().fold(0.0, f64::max) * count as f64
@@ -105,6 +140,7 @@ pub fn judge(
         mean_distance_km: mean(problem.distance),
         moved_pages: moved.map(|moved| moved.0),
         moved_hosts: moved.map(|moved| moved.1),
+        moved_pages_of_gone_robots: moved.map(|moved| moved.2),
         tables: None,
         seconds: None,
         robots: (0..count)
@@ -114,6 +150,9 @@ pub fn judge(
                 capacity: robots[j].capacity,
                 pages: own[j].0,
                 hosts: own[j].1,
+                servers: servers[j],
+                links: linked[j],
+                limits: None,
                 exchanged_links: exchange[j],
                 table_blocks: None,
                 table_hosts: None,

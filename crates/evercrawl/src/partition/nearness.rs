@@ -6,7 +6,7 @@ use crate::bad_input::BadInput;
 use crate::table::Table;
 use anyhow::Result;
 use simulation::download::internet::Place;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// A cost between a robot and a host: milliseconds or kilometres.
@@ -27,25 +27,28 @@ pub fn read_rtt(file: &Path, hosts: &Hosts, robots: &Robots) -> Result<Vec<Measu
         .map(|(number, robot)| (robot.name.as_str(), number))
         .collect();
     let mut measured = Vec::new();
+    let mut seen = HashSet::new();
     while table.next()? {
         let name = String::from_utf8_lossy(table.name(robot)?);
         let Some(&robot) = numbers.get(&*name) else {
             let reason = format!("robot '{name}' is not in the file of robots");
             return Err(table.error(reason).into());
         };
+        let host = known_host(&table, host, hosts)?;
+        if !seen.insert((robot, host)) {
+            let reason = format!(
+                "robot '{name}' and host '{}' stand together a second time; expected one median",
+                hosts.names[host as usize]
+            );
+            return Err(table.error(reason).into());
+        }
         measured.push(Measured {
             robot,
-            host: known_host(&table, host, hosts)?,
+            host,
             cost: table.number(cost)?,
         });
     }
-    let before = measured.len();
     measured.sort_by_key(|m: &Measured| (m.host, m.robot));
-    measured.dedup_by_key(|m| (m.host, m.robot));
-    if measured.len() < before {
-        let reason = "a robot and a host stand together more than once; expected one median each";
-        return Err(BadInput::file(file, reason).into());
-    }
     Ok(measured)
 }
 
@@ -69,7 +72,13 @@ pub fn read_places(file: &Path, hosts: &Hosts) -> Result<Vec<Option<Place>>> {
             latitude: degrees(latitude, 90.0)?,
             longitude: degrees(longitude, 180.0)?,
         };
-        places[known_host(&table, host, hosts)? as usize] = Some(place);
+        let number = known_host(&table, host, hosts)? as usize;
+        let before = places[number].replace(place);
+        if before.is_some_and(|before| before != place) {
+            let host = &hosts.names[number];
+            let reason = format!("host '{host}' stands here at another place than before");
+            return Err(table.error(reason).into());
+        }
     }
     Ok(places)
 }

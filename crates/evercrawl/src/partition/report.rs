@@ -26,6 +26,10 @@ fn write(
     flows: Option<&[f64]>,
     map: Option<(&[Option<Place>], &[u32])>,
 ) -> fmt::Result {
+    for warning in &summary.warnings {
+        let warning = html::escape(warning);
+        writeln!(page, "<p><strong>Warning:</strong> {warning}.</p>")?;
+    }
     writeln!(page, "<table>")?;
     for (name, value) in summary.facts() {
         writeln!(
@@ -51,6 +55,6 @@ fn write(
     html::table(page, COLUMNS, summary.robots.iter().map(cells))?;
     writeln!(
         page,
-        "<p>Table: blocks + host names in the robot’s routing table.</p>"
+        "<p>Of: what the robot may have. Links: those of its hosts to any others; exchanged: those to hosts of other robots. Table: blocks + host names in the robot’s routing table.</p>"
     )
 }

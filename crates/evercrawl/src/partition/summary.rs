@@ -1,8 +1,29 @@
 //! What `evercrawl partition` tells.
 
 use crate::terminal::{self, grouped, short};
+use partition::graph::Load;
 use serde::Serialize;
 use std::fmt::Write;
+
+/// What a robot may have; none is no limit.
+#[derive(Clone, Debug, Serialize)]
+pub struct Limits {
+    pub pages: Option<u64>,
+    pub servers: Option<u64>,
+    pub links: Option<f64>,
+}
+
+impl Limits {
+    /// `unit`: the links that a weight of 1 stands for.
+    pub fn new(limit: Load, unit: f64) -> Self {
+        let finite = |amount: u64| (amount < u64::MAX).then_some(amount);
+        Self {
+            pages: finite(limit.pages),
+            servers: finite(limit.servers),
+            links: finite(limit.traffic).map(|links| links as f64 * unit),
+        }
+    }
+}
 
 /// What a robot got.
 #[derive(Clone, Debug, Serialize)]
@@ -12,6 +33,12 @@ pub struct Share {
     pub capacity: f64,
     pub pages: u64,
     pub hosts: u64,
+    /// What is given away whole: hosts, or addresses.
+    pub servers: u64,
+    /// Links between its hosts and any others.
+    pub links: f64,
+    /// What the partitioner may give it; hashes have none.
+    pub limits: Option<Limits>,
     /// Links between its hosts and those of others.
     pub exchanged_links: f64,
     /// Entries of its routing table: blocks and host names.
@@ -54,8 +81,11 @@ pub struct Summary {
     /// Mean over pages, of what was measured.
     pub mean_rtt_ms: Option<f64>,
     pub mean_distance_km: Option<f64>,
+    /// With a previous assignment: all that changed robots, new hosts left aside.
     pub moved_pages: Option<u64>,
     pub moved_hosts: Option<usize>,
+    /// Of those, what robots that are gone had.
+    pub moved_pages_of_gone_robots: Option<u64>,
     pub tables: Option<TableSizes>,
     pub seconds: Option<f64>,
     pub robots: Vec<Share>,
@@ -71,12 +101,12 @@ impl Summary {
     /// What was asked, in one line.
     pub fn subject(&self) -> String {
         format!(
-            "{}: {} hosts, {} pages, {} links between hosts, {} robots, by {}; seed {}",
+            "{}: {}, {}, {} links between hosts, {}, by {}; seed {}",
             self.method,
-            grouped(self.hosts),
-            grouped(self.pages as usize),
+            counted(self.hosts, "host"),
+            counted(self.pages as usize, "page"),
             short(self.links),
-            self.robots.len(),
+            counted(self.robots.len(), "robot"),
             self.level,
             self.seed
         )
@@ -96,13 +126,34 @@ impl Summary {
                 format!("{} ({})", short(between), percent(share)),
             ));
         }
+        let of_share = |balance: f64, limit: Option<f64>| {
+            let limit = limit.map_or_else(String::new, |limit| format!(" (limit {limit:.3})"));
+            format!("{balance:.3} of its share{limit}")
+        };
+        let limit = |limit: &dyn Fn(&Limits) -> Option<u64>, own: &dyn Fn(&Share) -> u64| {
+            let all: f64 = self.robots.iter().map(|robot| robot.capacity).sum();
+            let total = self.robots.iter().map(own).sum::<u64>().max(1) as f64;
+            let relative =
+                |robot: &Share, amount: u64| amount as f64 / total / (robot.capacity / all);
+            let heaviest = self.robots.iter().max_by(|a, b| {
+                let [a, b] = [a, b].map(|robot| relative(robot, own(robot)));
+                a.total_cmp(&b)
+            })?;
+            Some(relative(heaviest, limit(heaviest.limits.as_ref()?)?))
+        };
         facts.push((
             "heaviest robot, pages",
-            format!("{:.3} of its share", self.balance_pages),
+            of_share(
+                self.balance_pages,
+                limit(&|limits| limits.pages, &|robot| robot.pages),
+            ),
         ));
         facts.push((
             "heaviest robot, servers",
-            format!("{:.3} of its share", self.balance_servers),
+            of_share(
+                self.balance_servers,
+                limit(&|limits| limits.servers, &|robot| robot.servers),
+            ),
         ));
         facts.push((
             "heaviest robot, exchange",
@@ -118,9 +169,10 @@ impl Summary {
             facts.push((
                 "moved",
                 format!(
-                    "{} pages of {} hosts",
+                    "{} pages of {}; {} of them were those of robots that are gone",
                     grouped(pages as usize),
-                    grouped(hosts)
+                    counted(hosts, "host"),
+                    grouped(self.moved_pages_of_gone_robots.unwrap_or(0) as usize)
                 ),
             ));
         }
@@ -157,29 +209,51 @@ impl Summary {
 }
 
 /// The head of the table of robots, and whether a column is text.
-pub const COLUMNS: [(&str, bool); 7] = [
+pub const COLUMNS: [(&str, bool); 9] = [
     ("robot", true),
     ("group", true),
     ("capacity", false),
     ("pages", false),
     ("hosts", false),
+    ("servers", false),
+    ("links", false),
     ("exchanged", false),
     ("table", false),
 ];
 
 /// A robot as people read it.
-pub fn cells(share: &Share) -> [String; 7] {
+pub fn cells(share: &Share) -> [String; 9] {
     let table = share.table_blocks.zip(share.table_hosts);
+    let limits = share.limits.as_ref();
+    let of = |amount: String, limit: Option<String>| match limit {
+        Some(limit) => format!("{amount} of {limit}"),
+        None => amount,
+    };
+    let count = |amount: u64, limit: Option<u64>| {
+        let limit = limit.map(|limit| grouped(limit as usize));
+        of(grouped(amount as usize), limit)
+    };
     [
         share.robot.clone(),
         share.group.clone(),
         short(share.capacity),
-        grouped(share.pages as usize),
+        count(share.pages, limits.and_then(|limits| limits.pages)),
         grouped(share.hosts as usize),
+        count(share.servers, limits.and_then(|limits| limits.servers)),
+        of(
+            short(share.links),
+            limits.and_then(|limits| limits.links).map(short),
+        ),
         short(share.exchanged_links),
         table.map_or_else(
             || "–".to_owned(),
             |(blocks, hosts)| format!("{} + {}", grouped(blocks), grouped(hosts)),
         ),
     ]
+}
+
+/// `1 host`, `2 hosts`.
+fn counted(number: usize, name: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {name}{plural}", grouped(number))
 }

@@ -1,10 +1,21 @@
 //! Partition level by level.
 
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
 use super::tree::{Node, Tree};
 use crate::graph::{Graph, Vertex};
-use crate::limits::Balance;
+use crate::limits::{Balance, balanced};
 use crate::multilevel::{Effort, partition_fixed};
-use crate::task::{NOWHERE, PartitionError, Previous, Task};
+use crate::refine::{FREE, Reach, State, rebalance, repair};
+use crate::task::{NOWHERE, PartitionError, Previous, Task, prepare_divided};
+
+/// Of the searches after a repair.
+const REACH: Reach = Reach {
+    seeds: 50,
+    patience: 15,
+    rounds: 10,
+};
 
 /// What to divide over a tree.
 #[derive(Clone, Debug)]
@@ -33,7 +44,36 @@ pub fn partition(tree: &Tree, division: &Division) -> Result<Vec<u32>, Partition
     let mut part = vec![0; division.graph.len()];
     let everything: Vec<Vertex> = division.graph.vertices().collect();
     divide(tree, tree.root(), division, balance, &everything, &mut part)?;
+    if tree.levels() > 1 {
+        part = repaired(tree, division, part);
+    }
     Ok(part)
+}
+
+/// Robots that the levels together left beyond their limits, brought back, across groups if need
+/// be: a group may have got what its members cannot pack.
+fn repaired(tree: &Tree, division: &Division, mut part: Vec<u32>) -> Vec<u32> {
+    let mut task = Task::new(division.graph, tree.capacities(), division.balance);
+    task.robots = division.robots;
+    task.previous = division.previous;
+    let prepared = prepare_divided(&task, &part);
+    let instance = prepared.instance(&task);
+    // those of a history are new
+    part.resize(instance.graph.len(), FREE);
+    for (part, &fixed) in part.iter_mut().zip(instance.fixed) {
+        if fixed != FREE {
+            *part = fixed;
+        }
+    }
+    if !balanced(instance.graph, &part, instance.limits) {
+        let mut state = State::new(instance, part);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(division.seed);
+        rebalance(&mut state);
+        repair(&mut state, REACH, &mut rng);
+        part = state.part;
+    }
+    part.truncate(division.graph.len());
+    part
 }
 
 /// Gives the vertices `share`, which are `group`'s, to its members.

@@ -105,6 +105,10 @@ impl Tree {
         self.capacities[range].iter().sum()
     }
 
+    pub(crate) fn capacities(&self) -> &[f64] {
+        &self.capacities
+    }
+
     pub(crate) fn root(&self) -> &Node {
         &self.root
     }

@@ -62,6 +62,11 @@ impl<'a> State<'a> {
         self.connections.weight(v, self.part_of(v))
     }
 
+    /// How strongly `v` is tied to a part.
+    pub fn connection(&self, v: Vertex, part: u32) -> u32 {
+        self.connections.weight(v, part)
+    }
+
     /// The move of `v` that gains most among the parts that it is connected to and that have
     /// room for it; the roomier part among equals.
     pub fn best_move(&self, v: Vertex) -> Option<Move> {
