@@ -5,6 +5,7 @@ pub mod algebra;
 pub mod conditions;
 pub mod divide;
 pub mod internet;
+pub mod patience;
 pub mod politeness;
 pub mod run;
 pub mod shape;

@@ -14,12 +14,13 @@ use simulation::download::shape::Shape;
 use simulation::download::sweep::{Case, Sweep, downloads, sweep};
 use simulation::download::web::Web;
 use simulation::run::Control;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// A national web and the fleets that download it.
 pub struct National {
     pub shape: Shape,
-    pub web: Web,
+    pub web: Arc<Web>,
     /// Numbers of robots, ascending.
     pub fleets: Vec<usize>,
     pub seed: u64,
@@ -35,7 +36,7 @@ impl National {
             (published, vec![2, 8, 30])
         };
         Self {
-            web: shape.web(),
+            web: Arc::new(shape.web()),
             shape,
             fleets,
             seed: lab.seed,

@@ -4,6 +4,7 @@ use super::algebra::{Algebra, evaluate};
 use super::conditions::Conditions;
 use super::divide::{Assignment, Nearness, Wishes, divide};
 use super::internet::Internet;
+use super::patience::unless_stopped;
 use super::politeness::Politeness;
 use super::run::{Download, run};
 use super::web::{Unit, Web};
@@ -13,6 +14,7 @@ use partition::method::Method;
 use partition::task::PartitionError;
 use rayon::prelude::*;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// A rule of politeness, or the mean interval that another rule led to.
@@ -53,7 +55,7 @@ pub struct Answer {
 /// Everything that is asked.
 pub struct Sweep<'a> {
     /// What to download.
-    pub web: &'a Web,
+    pub web: &'a Arc<Web>,
     /// The Internet of so many robots.
     pub internet: &'a (dyn Fn(usize) -> Internet + Sync),
     /// The downloads.
@@ -84,7 +86,8 @@ fn key(case: &Case) -> Key {
 }
 
 /// Answers in the order of the cases, whatever the number of threads; those that were stopped are
-/// partial, those not begun are missing at the end.
+/// partial, those not begun are missing at the end. A wish to stop does not wait for partitions
+/// that are being made.
 pub fn sweep(sweep: &Sweep, control: &Control) -> Result<Vec<Answer>, PartitionError> {
     let mut sizes: Vec<usize> = sweep.cases.iter().map(|case| case.robots).collect();
     sizes.sort_unstable();
@@ -93,26 +96,16 @@ pub fn sweep(sweep: &Sweep, control: &Control) -> Result<Vec<Answer>, PartitionE
         .into_iter()
         .map(|robots| (robots, (sweep.internet)(robots)))
         .collect();
-    let mut keys: Vec<(Key, &Case)> = sweep.cases.iter().map(|case| (key(case), case)).collect();
-    keys.sort_by_key(|(key, _)| (key.0, key.1, key.2, key.3 as u8));
-    keys.dedup_by_key(|(key, _)| *key);
+    let internets = Arc::new(internets);
     let stopped = || control.stop.load(Ordering::Relaxed);
-    let assignments: HashMap<Key, Assignment> = keys
-        .into_par_iter()
-        .filter(|_| !stopped())
-        .map(|(key, case)| {
-            let wishes = Wishes {
-                method: case.method,
-                unit: case.unit,
-                nearness: key.3,
-                preference: sweep.preference,
-                balance: sweep.balance,
-                seed: sweep.seed,
-            };
-            let found = divide(sweep.web, &internets[&case.robots], &wishes, None)?;
-            Ok((key, found))
-        })
-        .collect::<Result<_, PartitionError>>()?;
+    let divided = unless_stopped(control.stop, {
+        let (web, internets, wishes) =
+            (Arc::clone(sweep.web), Arc::clone(&internets), wishes(sweep));
+        move || assignments(&web, &internets, wishes)
+    });
+    let Some(assignments) = divided.transpose()? else {
+        return Ok(Vec::new());
+    };
     let answers: Vec<Option<Answer>> = sweep
         .cases
         .par_iter()
@@ -128,6 +121,36 @@ pub fn sweep(sweep: &Sweep, control: &Control) -> Result<Vec<Answer>, PartitionE
         })
         .collect();
     Ok(answers.into_iter().map_while(|answer| answer).collect())
+}
+
+/// What must be divided, each once.
+fn wishes(sweep: &Sweep) -> Vec<(Key, Wishes)> {
+    let mut keys: Vec<(Key, &Case)> = sweep.cases.iter().map(|case| (key(case), case)).collect();
+    keys.sort_by_key(|(key, _)| (key.0, key.1, key.2, key.3 as u8));
+    keys.dedup_by_key(|(key, _)| *key);
+    let wishes = |(key, case): (Key, &Case)| {
+        let wishes = Wishes {
+            method: case.method,
+            unit: case.unit,
+            nearness: key.3,
+            preference: sweep.preference,
+            balance: sweep.balance,
+            seed: sweep.seed,
+        };
+        (key, wishes)
+    };
+    keys.into_iter().map(wishes).collect()
+}
+
+fn assignments(
+    web: &Web,
+    internets: &HashMap<usize, Internet>,
+    wishes: Vec<(Key, Wishes)>,
+) -> Result<HashMap<Key, Assignment>, PartitionError> {
+    let one = |(key, wishes): (Key, Wishes)| {
+        divide(web, &internets[&key.0], &wishes, None).map(|found| (key, found))
+    };
+    wishes.into_par_iter().map(one).collect()
 }
 
 /// How many pages are downloaded in all, for progress.

@@ -12,6 +12,7 @@ use simulation::download::shape::Shape;
 use simulation::download::web::{Host, Web};
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Most pages that the links of a host to itself stand for.
 const MOST_PAGES: u64 = 10_000;
@@ -20,7 +21,7 @@ const MOST_PAGES: u64 = 10_000;
 pub struct Input {
     /// What it is, for reports.
     pub name: String,
-    pub web: Web,
+    pub web: Arc<Web>,
     shape: Shape,
     latency: Option<Vec<Vec<f64>>>,
 }
@@ -47,7 +48,7 @@ impl Input {
         );
         Ok(Self {
             name: format!("{what}, {times}"),
-            web,
+            web: Arc::new(web),
             shape,
             latency,
         })
