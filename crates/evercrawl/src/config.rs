@@ -1,5 +1,6 @@
 //! `evercrawl config`: the sample, and whether a file is right.
 
+use crate::bad_input::BadInput;
 use crate::crawl::read_config;
 use anyhow::Result;
 use std::io::Write;
@@ -28,7 +29,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.command {
         Command::Sample => write!(out, "{}", robot::config::SAMPLE)?,
         Command::Check { file } => {
-            read_config(Some(file))?;
+            let config = read_config(Some(file))?;
+            robot::check(&config).map_err(|error| BadInput::file(file, error))?;
             writeln!(out, "{}: fine", file.display())?;
         }
     }

@@ -55,8 +55,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         config.data.0.clone_from(data);
     }
     if arguments.config.is_none()
-        && let Some(kept) = kept_config(&config.data.0)
+        && let Some(kept) = Config::kept(&config.data.0)
     {
+        // other settings than those of before could widen the scope or hurry
+        let file = Config::kept_file(&config.data.0);
+        let kept = kept.map_err(|error| BadInput::file(&file, error))?;
         let data = config.data;
         config = Config { data, ..kept };
     }

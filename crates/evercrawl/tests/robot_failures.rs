@@ -245,6 +245,33 @@ fn started_again_without_a_word_it_goes_on_as_before() {
 }
 
 #[test]
+fn settings_that_cannot_be_read_are_refused_and_left_alone() {
+    let (web, running) = small_web(5);
+    let mut crawler = Crawler::of_web(&web, &running).delay(0.01);
+    crawler.once(30);
+    let kept = crawler.data().join("config.toml");
+    fs::write(&kept, "interval = 'soon'").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evercrawl"));
+    command
+        .args(["crawl", "--once", "--data"])
+        .arg(crawler.data());
+    let ended = crawler.start_as(command).within(10);
+    ended.failed(2, &["config.toml", "interval"]);
+    assert_eq!(fs::read_to_string(&kept).unwrap(), "interval = 'soon'");
+}
+
+#[test]
+fn a_robots_txt_that_cannot_be_had_is_counted_by_its_cause() {
+    // a port that nobody listens at
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let seed = format!("http://{}/", port.local_addr().unwrap());
+    drop(port);
+    let mut crawler = Crawler::new(&[seed]);
+    let figures = crawler.once(30).figures();
+    assert_eq!(figures.failures.get("connect-refused"), Some(&1));
+}
+
+#[test]
 fn what_a_server_asks_for_while_the_crawl_ends_is_kept() {
     let server = Answers::new(61, |path| match path {
         "/" => html("<a href=/busy></a>"),
@@ -439,6 +466,28 @@ fn unknown_keys_are_named_with_their_line() {
     assert_eq!(output.status.code(), Some(2), "{text}");
     for word in ["conections", "line 3", path.to_str().unwrap()] {
         assert!(text.contains(word), "{text}");
+    }
+}
+
+#[test]
+fn what_no_crawl_could_start_with_is_found_by_the_check() {
+    for (text, word) in [
+        ("revisit.policy = 'nope'", "nope"),
+        ("seeds = ['ftp://h.test/']", "ftp"),
+        ("fetch.allow_networks = ['300.0.0.0/8']", "300.0.0.0"),
+        ("scope.include = ['(']", "scope"),
+        ("fetch.extra_roots = '/nowhere/at/all'", "/nowhere/at/all"),
+    ] {
+        let crawler = Crawler::new(&[]);
+        fs::write(crawler.config(), text).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+            .args(["config", "check"])
+            .arg(crawler.config())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{text}: {said}");
+        assert!(said.contains(word), "{text}: {said}");
     }
 }
 

@@ -94,28 +94,60 @@ pub fn archive_directory(data: &Path) -> PathBuf {
     data.join("archive")
 }
 
+/// Whether a crawl could be started with it, as far as can be told without its data.
+pub fn check(config: &Config) -> Result<(), StartError> {
+    Prepared::new(config, Until::Stopped).map(|_| ())
+}
+
+/// All that a crawl needs besides its data.
+struct Prepared {
+    seeds: Vec<Url>,
+    rules: Arc<Rules>,
+    fetcher: Fetcher,
+    shown: Arc<Mutex<Status>>,
+    keeper: Keeper,
+}
+
+impl Prepared {
+    fn new(config: &Config, until: Until) -> Result<Self, StartError> {
+        config.check()?;
+        let revisits = config.revisit.budget()?;
+        let seeds = read_seeds(config)?;
+        let rules = Arc::new(Rules {
+            scope: Scope::new(&config.scope, &seeds)?,
+            canonical: config.keys.canonical(),
+            agent: config.identity.agent.clone(),
+            follow_nofollow: config.directives.follow_nofollow,
+            max_decoded: config.fetch.max_decoded_bytes,
+        });
+        let fetcher = Fetcher::new(fetch_options(config)?)?;
+        let shown = Arc::new(Mutex::new(Status::default()));
+        let keeper = Keeper::new(
+            config.clone(),
+            revisits,
+            until,
+            rules.clone(),
+            shown.clone(),
+        )?;
+        Ok(Self {
+            seeds,
+            rules,
+            fetcher,
+            shown,
+            keeper,
+        })
+    }
+}
+
 /// Starts a crawl, or goes on with the one in the data directory.
 pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
-    config.check()?;
-    let revisits = config.revisit.budget()?;
-    let seeds = read_seeds(config)?;
-    let rules = Arc::new(Rules {
-        scope: Scope::new(&config.scope, &seeds)?,
-        canonical: config.keys.canonical(),
-        agent: config.identity.agent.clone(),
-        follow_nofollow: config.directives.follow_nofollow,
-        max_decoded: config.fetch.max_decoded_bytes,
-    });
-    let fetcher = Fetcher::new(fetch_options(config)?)?;
-    let shown = Arc::new(Mutex::new(Status::default()));
-    let mut keeper = Keeper::new(
-        config.clone(),
-        revisits,
-        until,
-        rules.clone(),
-        shown.clone(),
-    )?;
-
+    let Prepared {
+        seeds,
+        rules,
+        fetcher,
+        shown,
+        mut keeper,
+    } = Prepared::new(config, until)?;
     let durability = if config.state.synced {
         Durability::Synced
     } else {

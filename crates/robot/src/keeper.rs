@@ -390,7 +390,16 @@ impl Keeper {
                     }
                 }
             }
-            Event::Robots { of, standing } => self.robots_known(of, standing),
+            Event::Robots {
+                of,
+                standing,
+                failure,
+            } => {
+                if let Some(cause) = failure {
+                    self.count_failure(crate::cause::word(cause));
+                }
+                self.robots_known(of, standing);
+            }
             Event::RobotsMoved { of, to, hops } => {
                 // the archivist knows which number the other host has
                 self.unstored += 1;

@@ -17,5 +17,5 @@ mod reading;
 pub mod view;
 mod visit;
 
-pub use crawl::{Crawl, Mended, StartError, archive_directory, start, state_directory};
+pub use crawl::{Crawl, Mended, StartError, archive_directory, check, start, state_directory};
 pub use keeper::Until;

@@ -72,16 +72,22 @@ impl LinkReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
     use storage::Place;
 
     fn links(head: &str, body: &str) -> Option<Vec<String>> {
+        links_of("http://a.example/dir/page", head, body.as_bytes())
+    }
+
+    fn links_of(url: &str, head: &str, body: &[u8]) -> Option<Vec<String>> {
         let record = Record {
             place: Place::default(),
             headers: vec![("WARC-IP-Address".into(), "192.0.2.1".into())],
             head: head.as_bytes().to_vec(),
-            payload: body.as_bytes().to_vec(),
+            payload: body.to_vec(),
         };
-        let url = Url::parse("http://a.example/dir/page").unwrap();
+        let url = Url::parse(url).unwrap();
         let read = LinkReader::default().read(&url, record)?;
         assert_eq!(read.address, Some([192, 0, 2, 1].into()));
         Some(read.to.into_iter().map(String::from).collect())
@@ -99,5 +105,24 @@ mod tests {
         let moved = "HTTP/1.1 301 Moved\r\nLocation: http://c.example/\r\n\r\n";
         assert_eq!(links(moved, page).unwrap(), ["http://c.example/"]);
         assert_eq!(links("no answer", page), None);
+    }
+
+    #[test]
+    fn packed_sitemaps_are_read_whatever_type_they_have() {
+        let sitemap = "<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>\
+                       <url><loc>http://a.example/new</loc></url></urlset>";
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(sitemap.as_bytes()).unwrap();
+        let packed = packed.finish().unwrap();
+        for kind in [
+            "application/gzip",
+            "application/x-gzip",
+            "text/xml",
+            "image/png",
+        ] {
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n\r\n");
+            let found = links_of("http://a.example/sitemap.xml.gz", &head, &packed);
+            assert_eq!(found.unwrap(), ["http://a.example/new"], "{kind}");
+        }
     }
 }

@@ -64,6 +64,8 @@ pub(crate) enum Event {
     Robots {
         of: u32,
         standing: Arc<Standing>,
+        /// Why it could not be had.
+        failure: Option<u8>,
     },
     /// robots.txt of a host is elsewhere.
     RobotsMoved {

@@ -63,16 +63,18 @@ impl Rules {
             reading.print = print_of(&exchange.body);
             return reading;
         };
+        let content_type = exchange.content_type();
+        let mut content_type = content_type.as_deref();
         if decoded.bytes.starts_with(&[0x1f, 0x8b]) && is_sitemap_name(from.url) {
             let gzip = std::iter::once(&b"gzip"[..]);
             if let Ok(inner) = fetch::decode::decode(&decoded.bytes, gzip, self.max_decoded) {
                 decoded = inner;
+                // it was the wrapping's
+                content_type = None;
             }
         }
         reading.broken = decoded.flaw == Some(fetch::Flaw::Broken);
         let body = &decoded.bytes[..];
-        let content_type = exchange.content_type();
-        let content_type = content_type.as_deref();
         match parse::kind_of(body, content_type) {
             Kind::Html => self.read_html(from, body, content_type, &mut reading),
             Kind::Sitemap => {

@@ -139,10 +139,19 @@ impl Workers {
             .map_or(0, |exchange| exchange.body.len() as u64);
         self.ended(host, address, Some(answer), bytes);
         let at = now();
-        let Ok(exchange) = fetched else {
-            let standing = Arc::new(Standing::after(previous, Fetched::Failure, None, at));
-            return Event::Robots { of, standing };
+        let exchange = match fetched {
+            Ok(exchange) => exchange,
+            Err(error) => {
+                tracing::debug!(%url, %error, "robots.txt cannot be fetched");
+                let standing = Arc::new(Standing::after(previous, Fetched::Failure, None, at));
+                return Event::Robots {
+                    of,
+                    standing,
+                    failure: Some(error.code()),
+                };
+            }
         };
+        tracing::debug!(%url, status = exchange.status, bytes, "robots.txt");
         let location = exchange.location();
         if let Some(to) = next_hop(url, exchange.status, location.as_deref(), hops) {
             let hops = hops + 1;
@@ -155,7 +164,15 @@ impl Workers {
         };
         let max_age = exchange.max_age().map(|age| age.as_secs_f64());
         let standing = Arc::new(Standing::after(previous, fetched, max_age, at));
-        Event::Robots { of, standing }
+        Event::Robots {
+            of,
+            standing,
+            failure: match exchange.status {
+                429 => Some(cause::TOO_MANY),
+                500.. => Some(cause::SERVER_ERROR),
+                _ => None,
+            },
+        }
     }
 
     async fn visit(&self, visit: Visit) -> Visited {
@@ -173,6 +190,7 @@ impl Workers {
         };
         let (url, refused) = self.judge(&visit, &address);
         if let Some(result) = refused {
+            tracing::debug!(%url, ?result, "not fetched");
             self.ended(visit.host, visit.address, None, 0);
             return unmade(&visit, at, &row, result);
         }
@@ -184,6 +202,12 @@ impl Workers {
         let started = Instant::now();
         let fetched = self.fetcher.fetch(request).await;
         let took = started.elapsed();
+        match &fetched {
+            Ok(exchange) => tracing::debug!(
+                %url, status = exchange.status, bytes = exchange.body.len(), ?took, "fetched"
+            ),
+            Err(error) => tracing::debug!(%url, %error, ?took, "failed"),
+        }
         let answer = answer_of(fetched.as_ref());
         let bytes = fetched
             .as_ref()

@@ -5,6 +5,10 @@ use crate::terminal::complain;
 use anyhow::Result;
 use robot::config::Config;
 use std::path::Path;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// Reads and checks a configuration; the defaults without one.
 pub fn read_config(path: Option<&Path>) -> Result<Config> {
@@ -39,17 +43,21 @@ pub fn kept_config(data: &Path) -> Option<Config> {
 /// Logs to standard error.
 pub fn log(verbose: bool, json: bool) {
     let level = if verbose {
-        tracing::Level::DEBUG
+        LevelFilter::DEBUG
     } else {
-        tracing::Level::WARN
+        LevelFilter::WARN
     };
-    let log = tracing_subscriber::fmt()
-        .with_max_level(level)
-        .with_writer(std::io::stderr);
+    // what libraries tell of themselves is not what was asked for
+    let ours = ["evercrawl", "robot", "fetch", "storage"].map(|name| (name, level));
+    let targets = Targets::new()
+        .with_default(LevelFilter::WARN)
+        .with_targets(ours);
+    let log = fmt::layer().with_writer(std::io::stderr);
+    let to = tracing_subscriber::registry().with(targets);
     // a second command in the same process keeps the first one's log
     let _ = if json {
-        log.json().try_init()
+        to.with(log.json()).try_init()
     } else {
-        log.with_ansi(false).try_init()
+        to.with(log.with_ansi(false)).try_init()
     };
 }
