@@ -24,9 +24,11 @@ use divide::{Level, Problem, Vertices, divide, link_graph};
 use nearness::Measured;
 use partition::method::Method;
 use robots::Robots;
+use simulation::download::internet::Place;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use summary::Summary;
 use tables::Tables;
 
 const EXAMPLES: &str = "\
@@ -199,7 +201,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let links = link_graph(&hosts, &vertices, robots.all.len())
         .map_err(|error| BadInput::file(&arguments.links, error))?;
     let bar = terminal::working("dividing");
-    let part = divide(&problem, arguments.method, &vertices, &links)?;
+    let part = divide(
+        &problem,
+        arguments.method,
+        arguments.level,
+        &vertices,
+        &links,
+    )?;
     let seconds = clock.elapsed().as_secs_f64();
     let mut summary = judge::judge(
         &problem,
@@ -225,17 +233,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     bar.finish_and_clear();
     if let (Some(part), Some(tables)) = (&part, &tables) {
         judge::add_tables(&mut summary, &tables.sizes());
-        write(arguments, &hosts, &robots, part, tables)?;
+        for robot in write(arguments, &hosts, &robots, part, tables)? {
+            summary.warnings.push(format!(
+                "removed the table of '{robot}', which is not among the robots any more"
+            ));
+        }
     }
     if let Some(path) = &arguments.report {
-        let flows = part
-            .as_deref()
-            .map(|part| judge::flows(&hosts, part, robots.all.len()));
-        let map = places.as_deref().zip(part.as_deref());
-        let page = report::html(&summary, &robots, flows.as_deref(), map);
-        let mut file = NewFile::create(path)?;
-        file.write_all(page.as_bytes())?;
-        file.finish()?;
+        write_report(path, &summary, &problem, places.as_deref(), part.as_deref())?;
     }
     for warning in &summary.warnings {
         complain("warning", warning);
@@ -248,13 +253,29 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(terminal::print(&text)?)
 }
 
+fn write_report(
+    path: &Path,
+    summary: &Summary,
+    problem: &Problem,
+    places: Option<&[Option<Place>]>,
+    part: Option<&[u32]>,
+) -> Result<()> {
+    let robots = problem.robots;
+    let flows = part.map(|part| judge::flows(problem.hosts, part, robots.all.len()));
+    let page = report::html(summary, robots, flows.as_deref(), places.zip(part));
+    let mut file = NewFile::create(path)?;
+    file.write_all(page.as_bytes())?;
+    file.finish()
+}
+
+/// Writes who gets what, and the tables; returns whose tables were removed.
 fn write(
     arguments: &Arguments,
     hosts: &Hosts,
     robots: &Robots,
     part: &[u32],
     tables: &Tables,
-) -> Result<()> {
+) -> Result<Vec<String>> {
     let assignment = (arguments.out.as_deref())
         .map(|path| -> Result<NewFile> {
             let mut rows = csv::Writer::from_writer(NewFile::create(path)?);
@@ -266,10 +287,12 @@ fn write(
             Ok(file)
         })
         .transpose()?;
-    if let Some(folder) = &arguments.tables {
-        tables.write(folder)?;
-    }
-    assignment.map_or(Ok(()), NewFile::finish)
+    let removed = match &arguments.tables {
+        Some(folder) => tables.write(folder)?,
+        None => Vec::new(),
+    };
+    assignment.map_or(Ok(()), NewFile::finish)?;
+    Ok(removed)
 }
 
 /// Refuses what cannot be, before any work is done.
@@ -280,6 +303,15 @@ fn check(arguments: &Arguments) -> Result<()> {
         let reason = "hash-url divides the pages of each host, so no host has a robot: leave out \
                       --out and --tables";
         return Err(BadInput(reason.to_owned()).into());
+    }
+    if let (Some(SelfLinks::Pages), Some(pages)) = (arguments.self_links, &arguments.pages) {
+        let reason = "has the pages of each host already: leave out --self-links pages";
+        return Err(BadInput::file(pages, reason).into());
+    }
+    if let (Some(out), Some(report)) = (&arguments.out, &arguments.report)
+        && place(out) == place(report)
+    {
+        return Err(BadInput::file(out, "is the file of both --out and --report").into());
     }
     // --previous may be replaced by what follows from it
     let files = [
@@ -301,4 +333,17 @@ fn check(arguments: &Arguments) -> Result<()> {
         return Err(BadInput::file(folder, "is not a directory").into());
     }
     Ok(())
+}
+
+/// The place of a file that may not be there yet, however it is written.
+fn place(path: &Path) -> PathBuf {
+    let folder = (path.parent()).filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    path.canonicalize()
+        .or_else(|_| {
+            Ok(folder
+                .canonicalize()?
+                .join(path.file_name().unwrap_or_default()))
+        })
+        .unwrap_or_else(|_: std::io::Error| path.to_path_buf())
 }

@@ -76,7 +76,17 @@ impl Table {
         let tabs = start.contains(&b'\t');
         let delimiter = if tabs { b'\t' } else { b',' };
         let first: Vec<&[u8]> = start.split(|&byte| byte == delimiter).collect();
-        let is_column = |field: &&[u8]| columns.iter().any(|c| c.as_bytes() == field.trim_ascii());
+        let is_column = |field: &&[u8]| {
+            let field = field.trim_ascii();
+            let quoted = field
+                .strip_prefix(b"\"")
+                .and_then(|f| f.strip_suffix(b"\""));
+            let name = quoted.filter(|_| !tabs).unwrap_or(field);
+            // one in capitals is told what was expected
+            columns
+                .iter()
+                .any(|c| c.as_bytes().eq_ignore_ascii_case(name))
+        };
         let has_header = first.iter().any(is_column) || start.trim_ascii().is_empty();
         if !has_header && first.len() < columns.len() {
             let (found, expected) = (first.len(), columns.join(","));

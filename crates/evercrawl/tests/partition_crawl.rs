@@ -246,7 +246,9 @@ fn a_crawl_that_goes_on_can_be_divided_and_one_that_is_none_is_refused() {
             "are more than the",
         ];
         if output.status.success() {
-            assert_eq!(errors, "");
+            // half a crawl may have a host larger than half of it
+            let about_size = |line: &str| line.starts_with("warning: ") && line.contains("robot '");
+            assert!(errors.lines().all(about_size), "{errors}");
             let result: Value = serde_json::from_slice(&output.stdout).unwrap();
             if result["hosts"] == web.hosts().len() {
                 break result["hosts"].clone();

@@ -49,6 +49,13 @@ impl Graph {
         }
     }
 
+    /// The same links with the loads of another graph over the same vertices.
+    pub(crate) fn weighing_as(mut self, other: &Self) -> Self {
+        debug_assert_eq!(self.len(), other.len());
+        self.loads.clone_from(&other.loads);
+        self
+    }
+
     /// Number of vertices.
     pub fn len(&self) -> usize {
         self.loads.len()

@@ -1,7 +1,7 @@
 //! Links, round-trip times and distances as one graph.
 #![doc = include_str!("objectives/README.md")]
 
-use crate::graph::{Graph, GraphBuilder, Load, Vertex};
+use crate::graph::{Graph, GraphBuilder, Vertex};
 use crate::limits::Balance;
 use crate::multilevel::{self, Effort};
 use crate::task::{PartitionError, Task};
@@ -79,17 +79,14 @@ pub fn lone_cuts(
 }
 
 /// `w = Σ p_i·w_i/ec_i`: each objective is measured by the cut it would have alone, so that
-/// links, milliseconds and kilometres can be added. Vertices weigh what they weigh in the first.
+/// links, milliseconds and kilometres can be added. Vertices weigh what they weigh in the first,
+/// in every measure: milliseconds are no traffic.
 pub fn combine(objectives: &[Objective], cuts: &[f64]) -> Result<Graph, PartitionError> {
     let Some(first) = objectives.first() else {
         return Err(PartitionError::NoObjectives);
     };
     let vertices = first.graph.len();
     let mut builder = GraphBuilder::new(vertices);
-    for v in first.graph.vertices() {
-        let Load { pages, servers, .. } = first.graph.load(v);
-        builder.pages(v, pages)?.servers(v, servers)?;
-    }
     for (objective, &cut) in objectives.iter().zip(cuts) {
         // an objective that alone costs nothing still counts: as one unit of its weight
         let cut = cut.max(objective.graph.unit());
@@ -100,7 +97,7 @@ pub fn combine(objectives: &[Objective], cuts: &[f64]) -> Result<Graph, Partitio
             }
         }
     }
-    Ok(builder.build()?)
+    Ok(builder.build()?.weighing_as(first.graph))
 }
 
 #[cfg(test)]

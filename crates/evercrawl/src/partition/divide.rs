@@ -99,6 +99,7 @@ pub fn link_graph(
 pub fn divide(
     problem: &Problem,
     method: Method,
+    level: Level,
     vertices: &Vertices,
     links: &Graph,
 ) -> Result<Option<Vec<u32>>, BadInput> {
@@ -106,10 +107,17 @@ pub fn divide(
     let bad = |error: PartitionError| BadInput(error.to_string());
     let hosts = problem.hosts;
     if vertices.count < capacities.len() {
-        return Err(bad(PartitionError::MoreRobotsThanHosts {
-            robots: capacities.len(),
-            hosts: vertices.count,
-        }));
+        let name = match (level, vertices.count) {
+            (Level::Hosts, 1) => "host",
+            (Level::Hosts, _) => "hosts",
+            (Level::Addresses, 1) => "address",
+            (Level::Addresses, _) => "addresses",
+        };
+        return Err(BadInput(format!(
+            "{} robots are more than the {} {name}",
+            capacities.len(),
+            vertices.count
+        )));
     }
     let by_name = |robot: &dyn Fn(usize) -> u32| Some((0..hosts.names.len()).map(robot).collect());
     let shares = Shares::new(&capacities).map_err(bad)?;

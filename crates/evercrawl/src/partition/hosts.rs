@@ -11,6 +11,9 @@ use std::path::Path;
 /// Pages of all hosts together: every number up to here is exact.
 const MOST_PAGES: f64 = 9e15;
 
+/// Links of all hosts together: products with pages and preferences stay finite.
+const MOST_LINKS: f64 = 1e100;
+
 /// What the links of a host to itself stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum SelfLinks {
@@ -123,6 +126,7 @@ impl Hosts {
         let columns = ["source", "target", "links"];
         let mut table = Table::open_loose(file, &columns, "reading links")?;
         let [source, target, links] = columns.map(|name| column(&table, name));
+        let mut total = 0.0;
         while table.next()? {
             let mut end = |column: usize| -> Result<u32> {
                 let name = table.name(column)?;
@@ -138,6 +142,11 @@ impl Hosts {
             };
             let (from, to) = (end(source)?, end(target)?);
             let count = table.number(links)?;
+            total += count;
+            if total > MOST_LINKS {
+                let reason = format!("{total:e} links so far: more than can be counted");
+                return Err(table.error(reason).into());
+            }
             if from != to {
                 self.links.push((from, to, count));
                 continue;
@@ -151,9 +160,13 @@ impl Hosts {
                 }
                 SelfLinks::Refuse => {
                     let name = &self.names[from as usize];
+                    let otherwise = match pages {
+                        Some(_) => "",
+                        None => ", --self-links pages take it for its pages",
+                    };
                     let reason = format!(
-                        "host '{name}' links to itself; --self-links ignore would leave that out, \
-                         --self-links pages take it for its pages"
+                        "host '{name}' links to itself; --self-links ignore would leave that \
+                         out{otherwise}"
                     );
                     return Err(table.error(reason).into());
                 }

@@ -62,56 +62,19 @@ pub fn judge(
         let relative = |robot: usize| value(robot) * all / (capacities[robot] * total.max(1.0));
         (0..count).map(relative).fold(0.0, f64::max)
     };
-    let mut servers = vec![0_u64; count];
-    match part {
-        Some(part) => {
-            let mut of_vertex = vec![NOWHERE; vertices.count];
-            for (&vertex, &robot) in vertices.of_host.iter().zip(part) {
-                // hashes may divide an address: each robot then visits it
-                if of_vertex[vertex as usize] != robot {
-                    of_vertex[vertex as usize] = robot;
-                    servers[robot as usize] += 1;
-                }
-            }
-        }
-        None => servers.fill(vertices.count as u64),
-    }
-    let mut linked = vec![0.0; count];
-    match part {
-        Some(part) => {
-            for &(from, to, links) in &hosts.links {
-                if vertices.of_host[from as usize] != vertices.of_host[to as usize] {
-                    linked[part[from as usize] as usize] += links;
-                    linked[part[to as usize] as usize] += links;
-                }
-            }
-        }
-        None => (0..count).for_each(|j| linked[j] = 2.0 * links * shares.url_share(j as u32)),
-    }
-    let previous = problem.previous.zip(part);
-    let moved = previous.map(|(before, after)| {
-        let mut moved = (0, 0, 0);
-        for h in (0..after.len()).filter(|&h| before[h] != after[h]) {
-            let gone = problem.left_behind.is_some_and(|left| left[h]);
-            if gone || before[h] != NOWHERE {
-                moved.0 += hosts.pages[h];
-                moved.1 += 1;
-                moved.2 += if gone { hosts.pages[h] } else { 0 };
-            }
-        }
-        moved
-    });
-    let mean = |measured: Option<&[Measured]>| {
-        let (measured, part) = measured.zip(part)?;
-        let mut sum = (0.0, 0.0);
-        for m in measured {
-            if part[m.host as usize] == m.robot {
-                let pages = hosts.pages[m.host as usize] as f64;
-                sum = (sum.0 + pages * m.cost, sum.1 + pages);
-            }
-        }
-        (sum.1 > 0.0).then(|| sum.0 / sum.1)
+    let (servers, linked) = match part {
+        Some(part) => (
+            servers(vertices, part, count),
+            linked(hosts, vertices, part, count),
+        ),
+        None => (
+            vec![vertices.count as u64; count],
+            (0..count as u32)
+                .map(|robot| 2.0 * links * shares.url_share(robot))
+                .collect(),
+        ),
     };
+    let moved = part.and_then(|after| moved(problem, after));
     let name = |value: Option<clap::builder::PossibleValue>| {
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     };
@@ -136,11 +99,11 @@ pub fn judge(
             exchange.iter().copied().fold(0.0, f64::max) * count as f64
                 / total.max(f64::MIN_POSITIVE)
         },
-        mean_rtt_ms: mean(problem.rtt),
-        mean_distance_km: mean(problem.distance),
-        moved_pages: moved.map(|moved| moved.0),
-        moved_hosts: moved.map(|moved| moved.1),
-        moved_pages_of_gone_robots: moved.map(|moved| moved.2),
+        mean_rtt_ms: mean(hosts, problem.rtt, part),
+        mean_distance_km: mean(hosts, problem.distance, part),
+        moved_pages: moved.map(|moved| moved.pages),
+        moved_hosts: moved.map(|moved| moved.hosts),
+        moved_pages_of_gone_robots: moved.map(|moved| moved.pages_of_gone_robots),
         tables: None,
         seconds: None,
         robots: (0..count)
@@ -160,6 +123,71 @@ pub fn judge(
             .collect(),
         warnings: Vec::new(),
     })
+}
+
+/// The mean cost of a page, of what was measured.
+fn mean(hosts: &Hosts, measured: Option<&[Measured]>, part: Option<&[u32]>) -> Option<f64> {
+    let (measured, part) = measured.zip(part)?;
+    let mut sum = (0.0, 0.0);
+    for m in measured {
+        if part[m.host as usize] == m.robot {
+            let pages = hosts.pages[m.host as usize] as f64;
+            sum = (sum.0 + pages * m.cost, sum.1 + pages);
+        }
+    }
+    (sum.1 > 0.0).then(|| sum.0 / sum.1)
+}
+
+/// What is given away whole, robot by robot. Hashes may divide an address: then each robot visits
+/// it.
+fn servers(vertices: &Vertices, part: &[u32], robots: usize) -> Vec<u64> {
+    let mut pairs: Vec<(u32, u32)> = (vertices.of_host.iter().copied())
+        .zip(part.iter().copied())
+        .collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    let mut servers = vec![0; robots];
+    for (_, robot) in pairs {
+        servers[robot as usize] += 1;
+    }
+    servers
+}
+
+/// The links of each robot's vertices to any others.
+fn linked(hosts: &Hosts, vertices: &Vertices, part: &[u32], robots: usize) -> Vec<f64> {
+    let mut linked = vec![0.0; robots];
+    for &(from, to, links) in &hosts.links {
+        let [from, to] = [from, to].map(|host| host as usize);
+        if vertices.of_host[from] != vertices.of_host[to] {
+            linked[part[from] as usize] += links;
+            linked[part[to] as usize] += links;
+        }
+    }
+    linked
+}
+
+/// What changed robots.
+#[derive(Clone, Copy, Default)]
+struct Moved {
+    pages: u64,
+    hosts: usize,
+    pages_of_gone_robots: u64,
+}
+
+fn moved(problem: &Problem, after: &[u32]) -> Option<Moved> {
+    let before = problem.previous?;
+    let mut moved = Moved::default();
+    for host in (0..after.len()).filter(|&host| before[host] != after[host]) {
+        let gone = problem.left_behind.is_some_and(|left| left[host]);
+        // the others are new
+        if gone || before[host] != NOWHERE {
+            let pages = problem.hosts.pages[host];
+            moved.pages += pages;
+            moved.hosts += 1;
+            moved.pages_of_gone_robots += if gone { pages } else { 0 };
+        }
+    }
+    Some(moved)
 }
 
 /// Links between members of the top, where some of them are groups.

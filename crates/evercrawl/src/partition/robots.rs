@@ -1,6 +1,7 @@
 //! `robots.toml`: who shares the Web, in which groups.
 
 use crate::bad_input::BadInput;
+use crate::terminal::short;
 use anyhow::Result;
 use partition::hierarchy::{Member, Tree};
 use partition::limits::Balance;
@@ -31,6 +32,24 @@ struct Tolerances {
     pages: f64,
     servers: f64,
     traffic: f64,
+}
+
+impl Tolerances {
+    fn check(&self, path: &Path) -> Result<(), BadInput> {
+        for (key, value) in [
+            ("pages", self.pages),
+            ("servers", self.servers),
+            ("traffic", self.traffic),
+        ] {
+            if !value.is_finite() {
+                let reason = format!(
+                    "balance.{key} is {value}: expected a number such as 0.03, or -1 for no limit"
+                );
+                return Err(BadInput::file(path, reason));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Default for Tolerances {
@@ -143,9 +162,7 @@ impl Robots {
             let line = line_of(text, form.name.span().start);
             let wrong = |line, reason: String| Err(BadInput::at(path, line, reason));
             let name = form.name.into_inner();
-            // it becomes the name of a file
-            let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-            if name.is_empty() || name.starts_with('.') || !name.chars().all(good) {
+            if !is_name(&name) {
                 return wrong(
                     line,
                     format!("name is '{name}': expected letters, digits, -, _ and ."),
@@ -162,8 +179,9 @@ impl Robots {
                 return wrong(
                     line,
                     format!(
-                        "the robot '{name}' has capacity {capacity}: expected a number above 0, \
-                         at most {MOST_CAPACITY:e}"
+                        "the robot '{name}' has capacity {}: expected a number above 0, at most \
+                         {MOST_CAPACITY:e}",
+                        short(capacity)
                     ),
                 );
             }
@@ -209,6 +227,7 @@ impl Robots {
                 format!("'{name}' is a robot and a group: tables could not tell them apart");
             return Err(BadInput::file(path, reason));
         }
+        file.balance.check(path)?;
         let preference = file.preference;
         preference.check(path)?;
         let (all, fleet) = grouped(robots, 0);
@@ -236,6 +255,12 @@ impl Robots {
         let found = self.all.iter().position(|robot| robot.name == name);
         found.map(|number| number as u32)
     }
+}
+
+/// Whether a robot may be called so: it becomes the name of a file.
+pub fn is_name(name: &str) -> bool {
+    let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !name.is_empty() && !name.starts_with('.') && name.chars().all(good)
 }
 
 /// Robots with those of one group together, in the order of first appearance, and their tree.
@@ -314,7 +339,7 @@ mod tests {
             ),
             (
                 "[[robot]]\nname='a'\ncapacity=1e300",
-                "robots.toml:3: the robot 'a' has capacity 1",
+                "robots.toml:3: the robot 'a' has capacity 1.0000e300: expected",
             ),
             (
                 "[[robot]]\nname='a'\ngroup='b/c'\n[[robot]]\nname='b'",
@@ -325,6 +350,14 @@ mod tests {
             (
                 "[preference]\nlinks=-1\n[[robot]]\nname='a'",
                 "preference.links is -1",
+            ),
+            (
+                "[balance]\npages=nan\n[[robot]]\nname='a'",
+                "robots.toml: balance.pages is NaN",
+            ),
+            (
+                "[balance]\nservers=inf\n[[robot]]\nname='a'",
+                "robots.toml: balance.servers is inf",
             ),
             (
                 "[balance]\npage=1\n[[robot]]\nname='a'",

@@ -106,6 +106,42 @@ const CASES: &[(&str, &str)] = &[
         "--level addresses needs --pages",
     ),
     (
+        "--links endless.csv --robots 2.toml",
+        "endless.csv:1: 1e308 links so far",
+    ),
+    (
+        "--links links.csv --robots nan.toml",
+        "nan.toml: balance.pages is NaN",
+    ),
+    (
+        "--links links.csv --pages pages.csv --self-links pages --robots 2.toml",
+        "pages.csv: has the pages of each host already",
+    ),
+    (
+        "--links capital.csv --robots 2.toml",
+        "capital.csv:1: the column 'source' is missing; expected source,target,links",
+    ),
+    (
+        "--links links.csv --robots 2.toml --previous previous.csv",
+        "previous.csv:4: host 'a' stands here with another robot",
+    ),
+    (
+        "--links links.csv --robots 2.toml --places twice.csv",
+        "twice.csv:2: host 'a' stands here at another place",
+    ),
+    (
+        "--links links.csv --robots 2.toml --rtt rtt-twice.csv",
+        "rtt-twice.csv:2: robot 'r0' and host 'a' stand together a second time",
+    ),
+    (
+        "--links links.csv --robots 2.toml --move-price 3",
+        "--previous <CSV>",
+    ),
+    (
+        "--links links.csv --pages one-address.csv --level addresses --robots 2.toml",
+        "2 robots are more than the 1 address",
+    ),
+    (
         "--links links.csv --robots 2.toml --method best",
         "is not a method",
     ),
@@ -117,6 +153,19 @@ fn files() -> Folder {
     folder.file("self.csv", "a,b,3\nb,b,1\n");
     folder.file("negative.csv", "source,target,links\na,b,3\nb,c,-1\n");
     folder.file("short.csv", "a,b\n");
+    folder.file("endless.csv", "a,b,1e308\nb,c,1e308\n");
+    folder.file("capital.csv", "Source,Target,Links\na,b,3\n");
+    folder.file(
+        "nan.toml",
+        "[balance]\npages = nan\n".to_owned() + &robots(2),
+    );
+    folder.file("previous.csv", "host,robot\na,r0\nb,r1\na,r1\n");
+    folder.file("twice.csv", "a,5,0\na,6,0\n");
+    folder.file("rtt-twice.csv", "r0,a,3\nr0,a,4\n");
+    folder.file(
+        "one-address.csv",
+        "host,pages,address\na,1,10.0.0.1\nb,2,10.0.0.1\nc,1,10.0.0.1\n",
+    );
     folder.file("pages.csv", "host,pages\na,1\nb,2\nc,3\n");
     folder.file("many.csv", "host,pages\na,1\nb,2e30\nc,3\n");
     folder.file("few.csv", "host,pages\na,1\nb,2\n");
@@ -166,4 +215,19 @@ fn bad_input_is_named_and_nothing_is_written() {
         assert!(errors.contains(expected), "{arguments}: {errors}");
         assert_eq!(folder.names(), before, "{arguments}");
     }
+}
+
+#[test]
+fn one_file_cannot_be_two_outputs() {
+    let folder = files();
+    let output = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+        .current_dir(folder.0.path())
+        .args(["partition", "--links", "links.csv", "--robots", "2.toml"])
+        .args(["--out", "both", "--report", "./both"])
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("both: is the file of both --out and --report"));
+    assert!(!folder.path("both").exists());
 }

@@ -10,9 +10,11 @@ use crate::graph::{Load, Vertex};
 /// Packings tried; on large graphs, where small hosts fill every gap, one of each kind.
 const TRIES: usize = 8;
 const LARGE: usize = 20_000;
-/// Vertices of an overfull part, and partners of each of them in another, that are looked at.
-const GIVEN: usize = 2_000;
+/// Vertices of overfull parts, and partners of each of them on either side of the size wanted, that
+/// are looked at in a round.
+const GIVEN: usize = 4_000;
 const AROUND: usize = 2;
+const ROUNDS: usize = 50;
 /// Less than this is a rounding error.
 const LEAST_RELIEF: f64 = 1e-9;
 
@@ -58,9 +60,9 @@ struct Exchange {
     price: f64,
 }
 
-/// Exchanges that lower the excess, the cheapest first, until there is none.
+/// Exchanges that lower the excess, the cheapest first, until there is none or time is up.
 fn exchange(state: &mut State) {
-    loop {
+    for _ in 0..ROUNDS {
         let mut members = vec![Vec::new(); state.instance.parts()];
         for v in state.instance.graph.vertices() {
             if state.instance.is_free(v) {
@@ -70,14 +72,14 @@ fn exchange(state: &mut State) {
         for inside in &mut members {
             inside.sort_by_key(|&v| (state.instance.graph.load(v).pages, v));
         }
-        let mut found: Vec<Exchange> = Vec::new();
-        for (part, inside) in members.iter().enumerate() {
-            if !state.loads[part].fits(&state.limits[part]) {
-                let step = inside.len().div_ceil(GIVEN).max(1);
-                let given = inside.iter().step_by(step);
-                found.extend(given.filter_map(|&v| cheapest(state, v, &members)));
-            }
-        }
+        let overfull = |part: &usize| !state.loads[*part].fits(&state.limits[*part]);
+        let candidates: Vec<Vertex> = (0..members.len())
+            .filter(overfull)
+            .flat_map(|part| members[part].iter().copied())
+            .collect();
+        let step = candidates.len().div_ceil(GIVEN).max(1);
+        let given = candidates.into_iter().step_by(step);
+        let mut found: Vec<Exchange> = given.filter_map(|v| cheapest(state, v, &members)).collect();
         found.sort_by(|a, b| a.price.total_cmp(&b.price).then(a.given.cmp(&b.given)));
         let mut helped = false;
         for Exchange {
