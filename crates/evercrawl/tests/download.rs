@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn download(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_evercrawl"))
@@ -212,4 +212,35 @@ fn an_interrupt_leaves_a_partial_result_that_says_so() {
     assert!(json["results"].as_array().unwrap().len() < 100);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("interrupted"), "{errors}");
+}
+
+#[test]
+fn an_interrupt_does_not_wait_for_partitions() {
+    let child = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+        .args([
+            "simulate",
+            "download",
+            "--size",
+            "1",
+            "--robots",
+            "60,80,100",
+        ])
+        .args(["--method", "graph", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(4));
+    let asked = Instant::now();
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(asked.elapsed() < Duration::from_secs(15));
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["partial"], Value::Bool(true));
+    assert_eq!(json["results"], Value::Array(Vec::new()));
 }

@@ -245,7 +245,7 @@ fn an_interrupted_survey_goes_on_where_it_was() {
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    std::thread::sleep(std::time::Duration::from_secs(3));
     let pid = child.id().to_string();
     assert!(
         Command::new("kill")
@@ -267,8 +267,9 @@ fn an_interrupted_survey_goes_on_where_it_was() {
         .filter(|r| r["outcome"] == "measured")
         .count();
     assert_eq!((results.len(), measured), (60, 60 - done));
-    let sql = "SELECT count(*) AS n, count(DISTINCT address) AS d FROM end_to_end";
-    assert_eq!(text(folder, &["sql", sql, "--csv"]), "n,d\n60,60\n");
+    // what was under way when it was interrupted was asked again, whole
+    let sql = "SELECT count(*) AS n, count(DISTINCT address) AS d, min(sent) AS s FROM end_to_end";
+    assert_eq!(text(folder, &["sql", sql, "--csv"]), "n,d,s\n60,60,7\n");
 }
 
 #[test]
@@ -378,12 +379,20 @@ fn bad_input_ends_with_code_2_and_says_what() {
     let folder = folder.path();
     let whole = mmdb::database([127, 0, 0, 0], 8, "City", &Field::Number(1));
     std::fs::write(folder.join("cut.mmdb"), &whole[..whole.len() / 2]).unwrap();
+    // a record with more fields than there are
+    let mut unsound = mmdb::database([127, 0, 0, 0], 8, "City", &boston());
+    unsound[8 * 6 + 16] = (7 << 5) + 28;
+    std::fs::write(folder.join("unsound.mmdb"), unsound).unwrap();
     std::fs::write(folder.join("text.db"), "not a database at all ".repeat(50)).unwrap();
     std::fs::write(folder.join("hosts"), "example.org\nhttp://example.org/\n").unwrap();
     for (arguments, message) in [
         (
             &["locate", "--no-dns", "--city-db", "cut.mmdb"][..],
             "cut.mmdb",
+        ),
+        (
+            &["locate", "--no-dns", "--city-db", "unsound.mmdb"],
+            "unsound.mmdb: is not a sound MaxMind database",
         ),
         (
             &["locate", "--no-dns", "--as-db", "absent.mmdb"],
@@ -425,6 +434,15 @@ fn bad_input_ends_with_code_2_and_says_what() {
         (&["probe", "127.0.0.1", "--at", "100,0"], "latitude"),
         (&["trace", "127.0.0.1", "--timeout", "0s"], "--timeout"),
         (&["export", "--rtt", "netmap.db"], "would be overwritten"),
+        (
+            &["export", "--rtt", "x.csv", "--places", "./x.csv"],
+            "x.csv: cannot take both",
+        ),
+        (&["sql", " "], "there is no question"),
+        (
+            &["sample-size", "--sigma", "1e200", "--margin", "1e-200"],
+            "more samples than can be counted",
+        ),
         (&["sample-size", "--sigma", "0", "--margin", "1"], "--sigma"),
         (
             &[

@@ -59,16 +59,15 @@ impl Measured {
     }
 }
 
-/// Measures the RTT of a target. When told to stop: with fewer samples, or none at all when nothing
-/// was sent yet.
+/// Measures the RTT of a target. None when told to stop before the last sample: the median of a few
+/// is not that of all.
 pub fn probe(target: IpAddr, how: &Probing, pace: &Pace) -> Result<Option<Measured>, Error> {
     match how.method {
         Some(method) => series(target, method, how, how.count, pace),
         None => match series(target, Method::Icmp, how, PATIENCE, pace) {
             Err(Error::NotAllowed) => series(target, Method::Tcp, how, usize::MAX, pace),
-            Ok(Some(found)) if found.median_ms().is_none() && !pace.is_over() => {
-                let fallback = series(target, Method::Tcp, how, usize::MAX, pace)?;
-                Ok(fallback.or(Some(found)))
+            Ok(Some(found)) if found.median_ms().is_none() => {
+                series(target, Method::Tcp, how, usize::MAX, pace)
             }
             outcome => outcome,
         },
@@ -95,14 +94,13 @@ fn series(
             break;
         }
         if !pace.turn() {
-            break;
+            return Ok(None);
         }
         let reply = ask(&packet, how.timeout)?;
         let reached = reply.filter(|(answer, _)| *answer == Answer::Reached);
         samples.push(reached.map(|(_, ms)| ms));
     }
-    let begun = !samples.is_empty();
-    Ok(begun.then_some(Measured { method, samples }))
+    Ok(Some(Measured { method, samples }))
 }
 
 /// Sends a packet and waits for its answer, in milliseconds.

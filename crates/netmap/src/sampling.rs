@@ -30,18 +30,19 @@ pub fn margin_of_error(z: f64, sigma: f64, n: u64, population: Option<u64>) -> f
     }
 }
 
-/// The fewest samples whose mean has at most that margin of error.
+/// The fewest samples whose mean has at most that margin of error; the largest number there is when
+/// there are more.
 pub fn sample_size(z: f64, sigma: f64, margin: f64, population: Option<u64>) -> u64 {
-    let spread = (z * sigma).powi(2);
+    let infinite = (z * (sigma / margin)).powi(2);
     let size = match population {
         Some(all) => {
             let all = all as f64;
-            all * spread / (margin.powi(2) * (all - 1.0) + spread)
+            all / ((all - 1.0) / infinite + 1.0)
         }
-        None => spread / margin.powi(2),
+        None => infinite,
     };
     // a size that is whole but for rounding stays
-    (size - 1e-9 * size).ceil().max(1.0) as u64
+    (size * (1.0 - 1e-9)).ceil().max(1.0) as u64
 }
 
 /// How many standard deviations to both sides of the mean hold that share of a normal distribution.
@@ -120,6 +121,8 @@ mod tests {
         assert_eq!(sample_size(1.96, 0.5, 0.05, None), 385);
         assert_eq!(sample_size(1.96, 0.5, 0.05, Some(1000)), 278);
         assert_eq!(sample_size(2.0, 1.0, 0.5, None), 16);
+        assert_eq!(sample_size(2.0, 1e200, 1e-200, None), u64::MAX);
+        assert_eq!(sample_size(2.0, 1e200, 1e-200, Some(1000)), 1000);
         assert!((margin_of_error(1.96, 0.5, 100, None) - 0.098).abs() < 1e-12);
         assert_eq!(margin_of_error(1.96, 0.5, 1000, Some(1000)), 0.0);
     }

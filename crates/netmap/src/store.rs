@@ -30,6 +30,9 @@ pub enum Error {
     /// A sound database of something else.
     #[error("is a database, but not a map: it has other tables")]
     Foreign,
+    /// No question at all.
+    #[error("there is no question in it: expected SQL such as SELECT * FROM hosts")]
+    Empty,
     /// A question that would change the map.
     #[error("only questions are allowed: {0} would change the map")]
     NotReadOnly(String),
@@ -177,7 +180,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Takes back a claim after which nothing was sent.
+    /// Takes back a claim that came to nothing.
     pub fn release(&mut self, kind: Kind, source: i64, address: IpAddr) -> Result<()> {
         self.connection.execute(
             "DELETE FROM attempts WHERE source = ?1 AND kind = ?3

@@ -103,7 +103,7 @@ impl Survey<'_> {
         }
     }
 
-    /// None when told to stop before anything was sent.
+    /// None when told to stop before its end: then it is as if it had not been asked.
     fn one(&self, target: &str) -> Result<Option<(Option<IpAddr>, Outcome)>, store::Error> {
         let Some(address) = resolve(target, self.family) else {
             return Ok(Some((None, Outcome::Unknown)));
@@ -234,5 +234,51 @@ mod tests {
         assert_eq!(store.lock().unwrap().measurements().unwrap().len(), 2);
         stop.store(true, Ordering::Relaxed);
         assert!(run(&survey).is_empty());
+    }
+
+    #[test]
+    fn what_was_interrupted_is_not_kept_and_may_be_asked_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("map.db")).unwrap();
+        let source = store.source("here", None).unwrap();
+        let store = Mutex::new(store);
+        let stop = AtomicBool::new(false);
+        // the first of many packets leaves at once, the second after seconds
+        let pace = Pace::new(0.2, &stop);
+        let survey = |pace| Survey {
+            store: &store,
+            source,
+            task: Task::Probe(Probing {
+                port: 9,
+                method: Some(Method::Tcp),
+                count: 2,
+                ..Probing::default()
+            }),
+            pace,
+            again_after: 3600.0,
+            parallel: 1,
+            allow_private: true,
+            family: Family::Any,
+        };
+        let heard = AtomicUsize::new(0);
+        let targets = ["127.0.0.1".to_owned()];
+        let each = |_, _, outcome| {
+            assert!(matches!(outcome, Outcome::Measured(_)), "{outcome:?}");
+            heard.fetch_add(1, Ordering::Relaxed);
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(std::time::Duration::from_millis(500));
+                stop.store(true, Ordering::Relaxed);
+            });
+            survey(&pace).run(&targets, each).unwrap();
+        });
+        assert_eq!(heard.load(Ordering::Relaxed), 0);
+        assert!(store.lock().unwrap().measurements().unwrap().is_empty());
+        stop.store(false, Ordering::Relaxed);
+        survey(&Pace::new(1000.0, &stop))
+            .run(&targets, each)
+            .unwrap();
+        assert_eq!(heard.load(Ordering::Relaxed), 1);
     }
 }

@@ -9,6 +9,7 @@ use netmap::approximate::Settings;
 use netmap::atlas::Atlas;
 use netmap::place::Point;
 use netmap::store::Store;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::net::IpAddr;
@@ -40,6 +41,10 @@ pub struct Arguments {
     /// Decides the start of the coordinates
     #[arg(long, default_value_t = 1)]
     seed: u64,
+
+    /// Print how many there are as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Milliseconds between a robot and a host.
@@ -50,11 +55,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for target in [&arguments.rtt, &arguments.places].into_iter().flatten() {
         check_target(target, &[&arguments.db])?;
     }
+    if let (Some(rtt), Some(places)) = (&arguments.rtt, &arguments.places)
+        && same_file(rtt, places)
+    {
+        let reason = "cannot take both RTTs and places: two files are needed";
+        return Err(BadInput::file(rtt, reason).into());
+    }
     let store = open_existing(&arguments.db)?;
     let names = store.targets()?;
     let mut measurements = store.measurements()?;
     let hosts: BTreeSet<IpAddr> = measurements.iter().map(|m| m.address).collect();
-    let mut told = Vec::new();
+    let mut told = Told::default();
     if let Some(path) = &arguments.rtt {
         if measurements.is_empty() {
             return Err(
@@ -80,10 +91,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             .iter()
             .map(|((robot, host), ms)| vec![robot.clone(), host.clone(), format!("{ms:.3}")]);
         write(path, &["robot", "host", "milliseconds"], lines)?;
-        told.push(format!(
-            "{measured} measured RTTs, {} estimated ones\n",
-            rows.len() - measured
-        ));
+        told.measured_rtts = Some(measured);
+        told.estimated_rtts = Some(rows.len() - measured);
     }
     if let Some(path) = &arguments.places {
         let mut points: BTreeMap<String, Point> = BTreeMap::new();
@@ -106,9 +115,42 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             ]
         });
         write(path, &["host", "latitude", "longitude"], lines)?;
-        told.push(format!("{count} places\n"));
+        told.places = Some(count);
     }
-    Ok(terminal::print(&told.concat())?)
+    Ok(terminal::print(&if arguments.json {
+        serde_json::to_string_pretty(&told)? + "\n"
+    } else {
+        told.text()
+    })?)
+}
+
+/// How many of what was written.
+#[derive(Default, Serialize)]
+struct Told {
+    measured_rtts: Option<usize>,
+    estimated_rtts: Option<usize>,
+    places: Option<usize>,
+}
+
+impl Told {
+    fn text(&self) -> String {
+        let rtts = (self.measured_rtts.zip(self.estimated_rtts)).map(|(measured, estimated)| {
+            format!("{measured} measured RTTs, {estimated} estimated ones\n")
+        });
+        let places = self.places.map(|count| format!("{count} places\n"));
+        rtts.into_iter().chain(places).collect()
+    }
+}
+
+/// Whether two paths, of files that may not exist yet, lead to the same place.
+fn same_file(a: &Path, b: &Path) -> bool {
+    let place = |path: &Path| {
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        let whole = folder.join(path.file_name()?);
+        Some(whole.canonicalize().unwrap_or(whole))
+    };
+    place(a).is_some_and(|a| Some(a) == place(b))
 }
 
 /// RTTs of robots to hosts that others have measured, by the method that does better on measured

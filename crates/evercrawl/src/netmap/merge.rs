@@ -18,6 +18,10 @@ pub struct Arguments {
     /// The map that grows; made if need be
     #[arg(long, value_name = "FILE", default_value = "netmap.db")]
     db: PathBuf,
+
+    /// Print what the map then has as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs the command.
@@ -34,11 +38,19 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let merged = store.merge(other);
         merged.with_context(|| format!("cannot take over {}", other.display()))?;
     }
-    let told = format!(
-        "robots          {}\nmeasured pairs  {}\nroutes          {}\n",
+    let (robots, pairs, routes) = (
         store.sources()?.len(),
         store.measurements()?.len(),
-        store.routes()?.len()
+        store.routes()?.len(),
     );
-    Ok(terminal::print(&told)?)
+    Ok(terminal::print(&if arguments.json {
+        let json = serde_json::json!({
+            "robots": robots,
+            "measured_pairs": pairs,
+            "routes": routes,
+        });
+        serde_json::to_string_pretty(&json)? + "\n"
+    } else {
+        format!("robots          {robots}\nmeasured pairs  {pairs}\nroutes          {routes}\n")
+    })?)
 }

@@ -5,6 +5,9 @@ use crate::terminal::{self, grouped, short};
 use anyhow::Result;
 use netmap::sampling::{margin_of_error, sample_size, z_of_confidence};
 
+/// Above it not every number is one of its own in floating point.
+const COUNTABLE: u64 = 1 << 53;
+
 /// How many samples a margin of error takes, or the margin that a sample has.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("question").required(true).args(["margin", "samples"]))]
@@ -54,7 +57,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let (samples, margin) = match (arguments.margin, arguments.samples) {
         (Some(margin), _) => {
             positive("margin", margin)?;
-            (sample_size(z, sigma, margin, population), margin)
+            let samples = sample_size(z, sigma, margin, population);
+            if samples > COUNTABLE {
+                let reason =
+                    format!("--margin is {margin}: it takes more samples than can be counted");
+                return Err(BadInput(reason).into());
+            }
+            (samples, margin)
         }
         (None, samples) => {
             let samples = samples.unwrap_or(1);
@@ -62,7 +71,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 let reason = format!("--samples is {samples}: more than the population");
                 return Err(BadInput(reason).into());
             }
-            (samples, margin_of_error(z, sigma, samples, population))
+            let margin = margin_of_error(z, sigma, samples, population);
+            if !margin.is_finite() {
+                let reason = format!("--sigma is {sigma}: the margin is larger than any number");
+                return Err(BadInput(reason).into());
+            }
+            (samples, margin)
         }
     };
     let text = if arguments.json {

@@ -4,11 +4,12 @@ use super::{columns, open_existing};
 use crate::bad_input::BadInput;
 use crate::terminal;
 use anyhow::Result;
+use std::fmt::Write;
 use std::path::PathBuf;
 
 const TABLES: &str = "\
-Tables: hosts, addresses, host_addresses, sources, attempts, end_to_end, rtt_samples, routes, hops,
-address_blocks, autonomous_systems, cities, places. Their columns:
+Tables: hosts, addresses, host_addresses, targets, sources, attempts, end_to_end, rtt_samples,
+routes, hops, address_blocks, autonomous_systems, cities, places. Their columns:
   evercrawl netmap sql \"SELECT sql FROM sqlite_schema\"";
 
 /// Ask the map a question in SQL; nothing can be changed.
@@ -23,7 +24,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", default_value = "netmap.db")]
     db: PathBuf,
 
-    /// Print the answer as JSON: an array of rows
+    /// Print the answer as JSON: an array of rows; a column called like one before it has its
+    /// number behind its name
     #[arg(long, conflicts_with = "csv")]
     json: bool,
 
@@ -39,9 +41,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let answer =
         asked.map_err(|error| BadInput(format!("the question cannot be answered: {error}")))?;
     let text = if arguments.json {
+        let names = distinct(&answer.columns);
         let row = |row: &Vec<Option<String>>| {
-            let fields = answer
-                .columns
+            let fields = names
                 .iter()
                 .cloned()
                 .zip(row.iter().cloned().map(Into::into));
@@ -67,4 +69,32 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         columns::table(&header, &rows)
     };
     Ok(terminal::print(&text)?)
+}
+
+/// Names of which no two are the same: `a`, `a_2`.
+fn distinct(columns: &[String]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (number, column) in (1..).zip(columns) {
+        let mut name = column.clone();
+        while names.contains(&name) || (name != *column && columns.contains(&name)) {
+            let _ = write!(name, "_{number}");
+        }
+        names.push(name);
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_column_hides_another() {
+        let names = |columns: &[&str]| {
+            let columns: Vec<String> = columns.iter().map(|&c| c.to_owned()).collect();
+            distinct(&columns)
+        };
+        assert_eq!(names(&["a", "b", "a"]), ["a", "b", "a_3"]);
+        assert_eq!(names(&["a", "a", "a_2"]), ["a", "a_2_2", "a_2"]);
+    }
 }

@@ -122,7 +122,8 @@ pub fn note() -> String {
 
 /// How verdicts on reductions are to be read.
 pub const VERDICTS: &str = "A published reduction holds when ours is at least as large, less 5 \
-     points (3 where it is 6 %); more than published holds too.";
+     points (3 where it is 6 %); more than published holds too. Of several numbers of robots the \
+     largest decides.";
 
 /// How much less or more: `−33.1 %`.
 pub fn change(ours: f64, other: f64) -> f64 {

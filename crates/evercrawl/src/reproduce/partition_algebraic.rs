@@ -90,8 +90,9 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
              host's own, from the robot nearest to it, no division that keeps hosts whole can \
              undercut: it is named so, and decides nothing."
                 .to_owned(),
-            "With the same limits single-level cannot be slower than the limit lets it, and pays in \
-             exchanges; with 3 % in place of 0.1 % (`single-level-3-percent.csv`) it pays in time."
+            "Within the same limits both are about as fast as any division can be, and single-level \
+             pays for it in exchanges; with 3 % in place of 0.1 % (`single-level-3-percent.csv`) it \
+             pays in time."
                 .to_owned(),
             "Robots that share a server, as under hash-url, do not speak to each other: each waits \
              for all."

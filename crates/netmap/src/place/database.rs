@@ -2,6 +2,7 @@
 
 use super::{Heuristic, Place, Point};
 use maxminddb::{LookupResult, MaxMindDbError, PathElement, Reader};
+use serde::de::IgnoredAny;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +59,8 @@ impl CityDatabase {
 
     fn lookup(&self, address: IpAddr) -> Result<Option<Place>, MaxMindDbError> {
         let record = self.reader.lookup(address)?;
+        // a field of another type is as good as none, a record that cannot be read is not
+        record.decode::<IgnoredAny>()?;
         let latitude = number(&record, &[&["location", "latitude"], &["latitude"]]);
         let longitude = number(&record, &[&["location", "longitude"], &["longitude"]]);
         let (Some(latitude), Some(longitude)) = (latitude, longitude) else {

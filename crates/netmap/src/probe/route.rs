@@ -63,8 +63,7 @@ pub struct Route {
     pub hops: Vec<Hop>,
 }
 
-/// Finds the route to a target. When told to stop: as far as it is known, or none at all when
-/// nothing was sent yet.
+/// Finds the route to a target. None when told to stop before its end.
 pub fn trace(target: IpAddr, how: &Tracing, pace: &Pace) -> Result<Option<Route>, Error> {
     let mut route = Route {
         target,
@@ -72,7 +71,6 @@ pub fn trace(target: IpAddr, how: &Tracing, pace: &Pace) -> Result<Option<Route>
         reached: false,
         hops: Vec::new(),
     };
-    let mut sent = 0;
     for limit in 1..=how.most_hops {
         let packet = Packet {
             target,
@@ -83,16 +81,15 @@ pub fn trace(target: IpAddr, how: &Tracing, pace: &Pace) -> Result<Option<Route>
         let mut answers = Vec::with_capacity(how.attempts);
         for _ in 0..how.attempts {
             if !pace.turn() {
-                break;
+                return Ok(None);
             }
-            sent += 1;
             answers.extend(ask(&packet, how.timeout)?);
         }
         route.hops.push(hop(limit, target, &answers));
         let is_end = |(answer, _): &(Answer, f64)| !matches!(answer, Answer::Passed(_));
         route.reached = answers.iter().any(|(answer, _)| *answer == Answer::Reached);
         let silent = route.hops.iter().rev().take_while(|h| h.address.is_none());
-        if answers.iter().any(is_end) || silent.count() == MOST_SILENT || pace.is_over() {
+        if answers.iter().any(is_end) || silent.count() == MOST_SILENT {
             break;
         }
     }
@@ -100,7 +97,7 @@ pub fn trace(target: IpAddr, how: &Tracing, pace: &Pace) -> Result<Option<Route>
     while route.hops.last().is_some_and(|hop| hop.address.is_none()) {
         route.hops.pop();
     }
-    Ok((sent > 0).then_some(route))
+    Ok(Some(route))
 }
 
 /// The one who answered most often, the earliest among equals.

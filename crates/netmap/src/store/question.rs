@@ -3,6 +3,7 @@
 use super::{Error, Result, Store};
 use rusqlite::types::ValueRef;
 use serde::Serialize;
+use std::fmt::Write;
 
 /// A table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -16,6 +17,12 @@ pub struct Answer {
 impl Store {
     /// Answers a question; whatever would change the map is refused.
     pub fn ask(&self, sql: &str) -> Result<Answer> {
+        if sql
+            .trim_matches(|c: char| c.is_whitespace() || c == ';')
+            .is_empty()
+        {
+            return Err(Error::Empty);
+        }
         let mut statement = self.connection.prepare(sql)?;
         if !statement.readonly() {
             let verb = sql.split_whitespace().next().unwrap_or_default();
@@ -37,8 +44,17 @@ fn text(value: ValueRef) -> Option<String> {
         ValueRef::Null => None,
         ValueRef::Integer(number) => Some(number.to_string()),
         ValueRef::Real(number) => Some(number.to_string()),
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
-            Some(String::from_utf8_lossy(bytes).into_owned())
-        }
+        ValueRef::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        ValueRef::Blob(bytes) => Some(literal(bytes)),
     }
+}
+
+/// Bytes as SQL writes them: `X'00FF'`.
+fn literal(bytes: &[u8]) -> String {
+    let mut text = "X'".to_owned();
+    for byte in bytes {
+        // writing to a string cannot fail
+        let _ = write!(text, "{byte:02X}");
+    }
+    text + "'"
 }

@@ -133,6 +133,9 @@ fn questions_cannot_change_the_map_and_other_files_are_refused() {
         );
     }
     assert!(store.ask("SELECT nonsense FROM nowhere").is_err());
+    assert!(matches!(store.ask(" ;\n"), Err(Error::Empty)));
+    let bytes = store.ask("SELECT x'00ff'").unwrap();
+    assert_eq!(bytes.rows, [[Some("X'00FF'".to_owned())]]);
     let other = folder.path().join("other.db");
     let foreign = Connection::open(&other).unwrap();
     foreign.execute_batch("CREATE TABLE mine (x)").unwrap();
