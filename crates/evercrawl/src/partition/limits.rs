@@ -3,7 +3,7 @@
 use super::divide::{Problem, Vertices, robot_vertices};
 use super::summary::{Limits, Share, Summary};
 use crate::bad_input::BadInput;
-use crate::terminal::grouped;
+use crate::terminal::{grouped, short};
 use partition::graph::{Graph, Load, Vertex};
 use partition::task::{Task, limits_in_force};
 
@@ -39,9 +39,12 @@ pub fn add(
         let largest = largest_host(problem, vertices, links, &part, robot as u32);
         let load = loads[robot];
         if !load.fits(&limits[robot]) {
-            summary
-                .warnings
-                .push(exceeded(share, load, limits[robot], largest.as_ref()));
+            summary.warnings.push(exceeded(
+                share,
+                [load, limits[robot]],
+                links.unit(),
+                largest.as_ref(),
+            ));
         } else if let Some((host, alone)) = &largest
             && alone.pages > nominal[robot].pages
         {
@@ -56,11 +59,20 @@ pub fn add(
     Ok(())
 }
 
-fn exceeded(share: &Share, load: Load, limit: Load, largest: Option<&(String, Load)>) -> String {
+/// `unit`: the links that a traffic of 1 stands for.
+fn exceeded(
+    share: &Share,
+    [load, limit]: [Load; 2],
+    unit: f64,
+    largest: Option<&(String, Load)>,
+) -> String {
     let over: Vec<String> = (MEASURES.iter().zip(load.measures()).zip(limit.measures()))
         .filter(|((_, load), limit)| load > limit)
         .map(|((measure, load), limit)| {
-            let [load, limit] = [load, limit].map(|n| grouped(n as usize));
+            let [load, limit] = [load, limit].map(|amount| match *measure {
+                "links" => short(amount as f64 * unit),
+                _ => grouped(amount as usize),
+            });
             format!("{load} {measure} where {limit} are allowed")
         })
         .collect();
