@@ -47,6 +47,9 @@ pub struct Arguments {
     /// Minor changes too.
     #[arg(long)]
     minor: bool,
+    /// JSON lines, which they are in any case.
+    #[arg(long = "json")]
+    _json: bool,
 }
 
 #[derive(Serialize)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::host::{Extent, UNIT};
 use super::journal::{Journal, journal_path, journals, replay};
-use super::tables::{Table, Tables};
+use super::tables::{Table, Tables, noted_lengths};
 use super::{Damage, Reader, Seen, Store, StoreOptions, directory, page};
 use crate::error::{Context, Result, sync_directory};
 
@@ -13,11 +13,21 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
     let lock = directory::lock(directory)?;
     let key = directory::identify(directory)?;
     let mut damage = Vec::new();
+    let noted = noted_lengths(directory);
     let mut tables = Tables::open(directory, true)?;
     let number = replay_all(directory, &mut tables, &mut damage)?;
     let journal = Journal::create(directory, number, options.durability)?;
     // the journal may have brought back what was dropped since
     tables.drop_segments(options.segments_kept())?;
+    for (table, noted) in noted {
+        let length = tables.length(table)?;
+        if length < noted {
+            damage.push(Damage {
+                path: tables.path(table),
+                what: format!("its last {} bytes of {noted} are missing", noted - length),
+            });
+        }
+    }
     let reader = Reader::with(directory, tables, key);
     let pages = reader.page_count()?;
 

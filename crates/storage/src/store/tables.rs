@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::fmt::Write;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,9 @@ use std::sync::Arc;
 
 use super::observation::{DIRECTORY, RECORD, SEGMENT, read_some, segment_path, segments};
 use crate::error::{Context, Result, sync_directory};
+
+/// The file with the lengths of the others.
+const LENGTHS: &str = "lengths";
 
 /// Which data file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,10 +195,30 @@ pub(crate) struct Written {
 }
 
 impl Written {
+    /// Makes them durable, and notes how long the data files are: they never become shorter.
     pub(crate) fn sync(&self) -> Result<()> {
+        let mut lengths = String::new();
         for (path, file) in &self.files {
+            let length = file.metadata().context("look at", path)?.len();
+            // writing to a string cannot fail
+            let _ = write!(lengths, "{length} ");
             file.sync_data().context("sync", path)?;
         }
-        sync_directory(&self.log)
+        sync_directory(&self.log)?;
+        let _ = write!(lengths, "{:08x}", libdeflater::crc32(lengths.as_bytes()));
+        // without the note damage may go unnoticed, but nothing is lost
+        let _ = crate::replace_file(&self.log.with_file_name(LENGTHS), lengths.as_bytes());
+        Ok(())
     }
+}
+
+/// How long the data files were when last made durable; nothing if that is not known.
+pub(crate) fn noted_lengths(directory: &Path) -> Vec<(Table, u64)> {
+    let text = std::fs::read_to_string(directory.join(LENGTHS)).unwrap_or_default();
+    let (noted, sum) = text.split_at(text.rfind(' ').map_or(0, |space| space + 1));
+    if u32::from_str_radix(sum, 16) != Ok(libdeflater::crc32(noted.as_bytes())) {
+        return Vec::new();
+    }
+    let lengths = noted.split(' ').map_while(|word| word.parse().ok());
+    Table::FLAT.into_iter().zip(lengths).collect()
 }

@@ -129,3 +129,31 @@ fn a_journal_cut_anywhere_gives_whole_commits() {
         check(&store, count);
     }
 }
+
+#[test]
+fn tables_that_end_early_are_reported() {
+    let directory = fast_directory();
+    let mut store = open(directory.path());
+    fill(&mut store, 0, PAGES);
+    drop(store);
+    assert!(open(directory.path()).damage().is_empty());
+    let scratch = fast_directory();
+    let broken = scratch.path().join("broken");
+    for table in Table::FLAT {
+        let length = fs::metadata(directory.path().join(table.name()))
+            .unwrap()
+            .len();
+        for left in [0, length / 2, length - 1] {
+            copy(directory.path(), &broken);
+            let file = fs::File::options()
+                .write(true)
+                .open(broken.join(table.name()));
+            file.unwrap().set_len(left).unwrap();
+            let store = open(&broken);
+            let said = store.damage().iter().find(|damage| {
+                damage.path.ends_with(table.name()) && damage.what.contains("are missing")
+            });
+            assert!(said.is_some(), "{} of {left} bytes", table.name());
+        }
+    }
+}
