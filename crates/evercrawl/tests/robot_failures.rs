@@ -479,10 +479,11 @@ fn what_no_crawl_could_start_with_is_found_by_the_check() {
         ("fetch.extra_roots = '/nowhere/at/all'", "/nowhere/at/all"),
     ] {
         let crawler = Crawler::new(&[]);
-        fs::write(crawler.config(), text).unwrap();
+        let path = crawler.config();
+        fs::write(&path, text).unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
             .args(["config", "check"])
-            .arg(crawler.config())
+            .arg(&path)
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
