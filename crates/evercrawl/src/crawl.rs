@@ -19,8 +19,9 @@ pub use settings::{kept_config, read_config};
 /// Crawl a set of sites politely, lose nothing, keep them fresh.
 ///
 /// Fetches the given sites, archives them (WARC), and then revisits pages as their changes deserve,
-/// until Ctrl-C; started again it goes on where it stopped, with the settings and seeds of before unless
-/// -c gives others. Without a configuration each URL's site is the scope. `evercrawl config sample` prints every setting with its default.
+/// until Ctrl-C; started again it goes on where it stopped, with the settings and seeds of before
+/// unless -c gives others. Without a configuration each URL's site is the scope. `evercrawl config
+/// sample` prints every setting with its default.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   evercrawl crawl https://docs.example.org/

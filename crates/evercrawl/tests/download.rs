@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 fn download(arguments: &[&str]) -> Output {
@@ -200,18 +200,22 @@ fn an_interrupt_leaves_a_partial_result_that_says_so() {
         .spawn()
         .unwrap();
     std::thread::sleep(Duration::from_secs(3));
-    let kill = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(kill.success());
-    let output = child.wait_with_output().unwrap();
+    let output = interrupted(child);
     assert_eq!(output.status.code(), Some(130));
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["partial"], Value::Bool(true));
     assert!(json["results"].as_array().unwrap().len() < 100);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("interrupted"), "{errors}");
+}
+
+fn interrupted(child: Child) -> Output {
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(kill.success());
+    child.wait_with_output().unwrap()
 }
 
 #[test]
@@ -232,12 +236,7 @@ fn an_interrupt_does_not_wait_for_partitions() {
         .unwrap();
     std::thread::sleep(Duration::from_secs(4));
     let asked = Instant::now();
-    let kill = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(kill.success());
-    let output = child.wait_with_output().unwrap();
+    let output = interrupted(child);
     assert_eq!(output.status.code(), Some(130));
     assert!(asked.elapsed() < Duration::from_secs(15));
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -113,13 +113,8 @@ impl Prepared {
         config.check()?;
         let revisits = config.revisit.budget()?;
         let seeds = read_seeds(config)?;
-        let rules = Arc::new(Rules {
-            scope: Scope::new(&config.scope, &seeds)?,
-            canonical: config.keys.canonical(),
-            agent: config.identity.agent.clone(),
-            follow_nofollow: config.directives.follow_nofollow,
-            max_decoded: config.fetch.max_decoded_bytes,
-        });
+        let scope = Scope::new(&config.scope, &seeds)?;
+        let rules = Arc::new(Rules::new(config, scope));
         let fetcher = Fetcher::new(fetch_options(config)?)?;
         let shown = Arc::new(Mutex::new(Status::default()));
         let keeper = Keeper::new(

@@ -24,18 +24,12 @@ pub struct Links {
 
 impl Default for LinkReader {
     fn default() -> Self {
-        let config = Config::default();
         let anywhere = ScopeConfig {
             reach: Reach::Anywhere,
             ..ScopeConfig::default()
         };
-        Self(Rules {
-            scope: Scope::new(&anywhere, &[]).expect("there is nothing to be wrong"),
-            canonical: config.keys.canonical(),
-            agent: config.identity.agent,
-            follow_nofollow: config.directives.follow_nofollow,
-            max_decoded: config.fetch.max_decoded_bytes,
-        })
+        let scope = Scope::new(&anywhere, &[]).expect("there is nothing to be wrong");
+        Self(Rules::new(&Config::default(), scope))
     }
 }
 

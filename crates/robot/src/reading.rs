@@ -1,5 +1,6 @@
 //! What a body says: links, fingerprint, directives. Pure.
 
+use crate::config::Config;
 use crate::message::Found;
 use fetch::Exchange;
 use frontier::directives::Directives;
@@ -38,6 +39,16 @@ pub(crate) struct Standpoint<'a> {
 }
 
 impl Rules {
+    pub fn new(config: &Config, scope: Scope) -> Self {
+        Self {
+            scope,
+            canonical: config.keys.canonical(),
+            agent: config.identity.agent.clone(),
+            follow_nofollow: config.directives.follow_nofollow,
+            max_decoded: config.fetch.max_decoded_bytes,
+        }
+    }
+
     /// A link from that page, unless it is none or out of scope.
     pub fn found(&self, from: Standpoint, base: &Url, href: &str, depth: u16) -> Option<Found> {
         let url = parse_link(base, href).ok()?;

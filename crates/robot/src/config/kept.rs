@@ -13,10 +13,15 @@ impl Config {
         data.join("config.toml")
     }
 
-    /// The one kept in a data directory, if there is one.
-    pub fn kept(data: &Path) -> Option<Result<Self, toml::de::Error>> {
-        let text = std::fs::read_to_string(Self::kept_file(data)).ok()?;
-        Some(Self::parse(&text))
+    /// The one kept in a data directory, if there is one; what is wrong if it cannot be read.
+    pub fn kept(data: &Path) -> Option<Result<Self, String>> {
+        match std::fs::read_to_string(Self::kept_file(data)) {
+            Ok(text) => Some(Self::parse(&text).map_err(|error| error.to_string())),
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => None,
+                _ => Some(Err(format!("cannot be read: {error}"))),
+            },
+        }
     }
 
     /// Keeps it, whole or not at all.
@@ -48,5 +53,8 @@ mod tests {
             config.keep().unwrap();
             assert_eq!(Config::kept(data), Some(Ok(config)));
         }
+        // no text at all
+        std::fs::write(Config::kept_file(data), b"\xff\xfe").unwrap();
+        assert!(matches!(Config::kept(data), Some(Err(_))));
     }
 }
