@@ -121,8 +121,8 @@ pub fn windows(sweep: &Sweep) -> usize {
     sweep.policies.len() * sweep.budgets.len() * sweep.runs * WINDOWS
 }
 
-/// Runs everything; `world` gives the world of a run. The rows come by budget, then by policy. A
-/// stop leaves out what was not begun.
+/// Runs everything; `world` gives the world of a run, in which all policies find the pages numbered
+/// anew. The rows come by budget, then by policy. A stop leaves out what was not begun.
 pub fn sweep(
     sweep: &Sweep,
     world: &dyn Fn(u64) -> Result<Arc<World>, scenario::Error>,
@@ -138,7 +138,11 @@ pub fn sweep(
         if control.stop.load(Ordering::Relaxed) {
             break;
         }
-        let world = world(number as u64)?;
+        let mut world = world(number as u64)?;
+        // lanes need pages sorted by server, and among so many no number is luck
+        if world.pages() <= LARGE {
+            world = Arc::new(world.renumbered(derive(sweep.seed, NUMBERS + number as u64)));
+        }
         let trial = Round::new(sweep, &world, number, control)?.run()?;
         for (cell, trial) in trials.iter_mut().zip(trial) {
             cell.extend(trial);
@@ -349,6 +353,9 @@ impl<'a> Round<'a> {
         )))
     }
 }
+
+/// Keeps how pages are numbered apart from all else.
+const NUMBERS: u64 = 1 << 34;
 
 /// Keeps what observations draw apart from what policies do.
 const OBSERVATIONS: u64 = 1 << 33;

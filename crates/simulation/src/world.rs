@@ -4,7 +4,8 @@ use freshness::{
     measure::{Score, fresh_time, score_poisson},
     policy::Outcome,
 };
-use rand::RngExt;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::ops::Range;
@@ -91,6 +92,39 @@ impl World {
     /// The importance of a page.
     pub fn weight(&self, page: usize) -> f64 {
         self.weight.as_ref().map_or(1.0, |weight| weight[page])
+    }
+
+    /// The same world, its pages numbered anew at random. Numbers follow an alphabet or the age of
+    /// pages, which may be good or bad luck for a policy that goes by them; nobody knows how pages
+    /// will be numbered elsewhere.
+    pub fn renumbered(&self, seed: u64) -> Self {
+        let mut order: Vec<usize> = (0..self.pages()).collect();
+        order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+        let changes = match &self.changes {
+            Changes::Poisson(rate) => {
+                Changes::Poisson(order.iter().map(|&page| rate[page]).collect())
+            }
+            Changes::Instants { at, .. } => {
+                let mut renumbered = Vec::with_capacity(at.len());
+                let mut offsets = vec![0];
+                for &page in &order {
+                    renumbered.extend_from_slice(self.instants(page));
+                    offsets.push(renumbered.len());
+                }
+                Changes::Instants {
+                    offsets,
+                    at: renumbered,
+                }
+            }
+        };
+        let weight = self.weight.as_ref();
+        Self {
+            server: order.iter().map(|&page| self.server[page]).collect(),
+            delay: self.delay.clone(),
+            weight: weight.map(|weight| order.iter().map(|&page| weight[page]).collect()),
+            changes,
+            ..*self
+        }
     }
 
     /// The instants at which a page changes, all of them.

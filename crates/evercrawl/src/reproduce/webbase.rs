@@ -24,7 +24,10 @@ const POLICIES: [&str; 4] = [
 /// Shares of what politeness allows.
 const SHARES: [f64; 3] = [0.01, 0.1, 0.9];
 
-/// How large, and how many days at each share: the more visits, the sooner all is steady.
+/// At each share: the more visits, the sooner all is steady.
+const DAYS: [f64; 3] = [1460.0, 300.0, 40.0];
+
+/// How large, and how many days at each share.
 struct Size {
     pages: usize,
     servers: usize,
@@ -37,7 +40,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         Size {
             pages: 14_500_000,
             servers: 20_000,
-            days: [4.0 * 365.0; 3],
+            days: DAYS,
         }
     } else if lab.quick {
         Size {
@@ -49,7 +52,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         Size {
             pages: 290_000,
             servers: 400,
-            days: [1460.0, 300.0, 40.0],
+            days: DAYS,
         }
     };
     let repository = generate(&Parameters {

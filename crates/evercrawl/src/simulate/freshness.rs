@@ -55,6 +55,7 @@ What comes out, for each policy and budget:
   bounds       the most that any policy reaches under Poisson changes at the pages' mean rates,
                without politeness and with it; no bounds where changes are not Poisson
 
+Every run numbers the pages anew, in the same way for all policies: the order of a file is luck.
 The same seed gives the same numbers on any number of threads, times apart: --no-timings leaves
 those out. Ctrl-C ends with what is done so far, marked as partial (exit code 130).
 

@@ -1,6 +1,5 @@
 use super::*;
 use freshness::measure::score_changes;
-use rand::SeedableRng;
 
 fn rng() -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(3)
@@ -154,4 +153,31 @@ fn poisson_visits_reveal_draws_of_the_right_law() {
     let age = 0.5 - step * (-r).exp() / changed;
     assert!((ages / f64::from(dated) - age).abs() < 0.003);
     assert!((counted as f64 / n - r).abs() < 0.015);
+}
+
+#[test]
+fn a_world_numbered_anew_has_the_same_pages() {
+    let pages: [&[f64]; 4] = [&[11.0, 12.0], &[], &[13.0], &[9.0, 14.0, 15.0]];
+    let world = World {
+        server: vec![0, 1, 0, 2],
+        weight: Some(vec![1.0, 2.0, 3.0, 4.0]),
+        ..world(Changes::Instants {
+            offsets: vec![0, 2, 2, 3, 6],
+            at: pages.concat(),
+        })
+    };
+    let all = |world: &World| {
+        let mut all: Vec<(u32, Option<f64>, Vec<f64>)> = (0..world.pages())
+            .map(|page| {
+                let weight = world.weight.as_ref().map(|weight| weight[page]);
+                (world.server[page], weight, world.instants(page).to_vec())
+            })
+            .collect();
+        all.sort_by(|a, b| a.partial_cmp(b).expect("numbers"));
+        all
+    };
+    let renumbered: Vec<World> = (0..8).map(|seed| world.renumbered(seed)).collect();
+    assert!(renumbered.iter().all(|other| all(other) == all(&world)));
+    assert!(renumbered.iter().any(|other| *other != world));
+    assert_eq!(world.renumbered(5), world.renumbered(5));
 }
