@@ -134,19 +134,17 @@ pub fn sweep(
     }
     let cells = sweep.budgets.len() * sweep.policies.len();
     let mut trials: Vec<Vec<Trial>> = (0..cells).map(|_| Vec::new()).collect();
-    for number in 0..sweep.runs {
-        if control.stop.load(Ordering::Relaxed) {
-            break;
+    let mut number = 0;
+    while number < sweep.runs && !control.stop.load(Ordering::Relaxed) {
+        let mut rounds = vec![Round::new(sweep, world, number, control)?];
+        // several at a time, so that no thread waits for the slowest policy of each
+        while !rounds[0].large && rounds.len() < sweep.threads.min(sweep.runs - number) {
+            rounds.push(Round::new(sweep, world, number + rounds.len(), control)?);
         }
-        let mut world = world(number as u64)?;
-        // lanes need pages sorted by server, and among so many no number is luck
-        if world.pages() <= LARGE {
-            world = Arc::new(world.renumbered(derive(sweep.seed, NUMBERS + number as u64)));
+        for (k, trial) in run_all(&rounds)?.into_iter().enumerate() {
+            trials[k % cells].extend(trial);
         }
-        let trial = Round::new(sweep, &world, number, control)?.run()?;
-        for (cell, trial) in trials.iter_mut().zip(trial) {
-            cell.extend(trial);
-        }
+        number += rounds.len();
     }
     let rows = trials
         .iter()
@@ -166,7 +164,7 @@ pub fn sweep(
 /// All policies at all budgets once, in one world.
 struct Round<'a> {
     sweep: &'a Sweep,
-    world: &'a World,
+    world: Arc<World>,
     control: &'a Control<'a>,
     seed: u64,
     /// Rates in hindsight, and what the policies know if that is something else.
@@ -179,23 +177,29 @@ struct Round<'a> {
 impl<'a> Round<'a> {
     fn new(
         sweep: &'a Sweep,
-        world: &'a World,
+        world: &dyn Fn(u64) -> Result<Arc<World>, scenario::Error>,
         number: usize,
         control: &'a Control<'a>,
     ) -> Result<Self, Error> {
+        let mut world = world(number as u64)?;
+        let large = world.pages() > LARGE;
+        // lanes need pages sorted by server, and among so many no number is luck
+        if !large {
+            world = Arc::new(world.renumbered(derive(sweep.seed, NUMBERS + number as u64)));
+        }
         let seed = derive(sweep.seed, number as u64);
-        let truth = Known::hindsight(world);
+        let truth = Known::hindsight(&world);
         let trained = match sweep.knowledge {
-            Source::Trained { from, until } => Some(Known::trained(world, from, until, seed)),
+            Source::Trained { from, until } => Some(Known::trained(&world, from, until, seed)),
             Source::Hindsight | Source::Online => None,
         };
-        let caps = caps(world);
+        let caps = caps(&world);
         let budgets = sweep
             .budgets
             .iter()
             .map(|budget| {
-                let budget = budget.per_day(world)?;
-                let bounds = allocate::bounds(&problem(world, &truth.rate, &caps, budget))?;
+                let budget = budget.per_day(&world)?;
+                let bounds = allocate::bounds(&problem(&world, &truth.rate, &caps, budget))?;
                 Ok((budget, bounds))
             })
             .collect::<Result<_, Error>>()?;
@@ -207,49 +211,8 @@ impl<'a> Round<'a> {
             truth,
             trained,
             budgets,
-            large: world.pages() > LARGE,
+            large,
         })
-    }
-
-    /// The trials by budget, then by policy; `None` where a stop came first.
-    fn run(&self) -> Result<Vec<Option<Trial>>, Error> {
-        let cells = self.budgets.len() * self.sweep.policies.len();
-        let next = AtomicUsize::new(0);
-        let results: Vec<Mutex<Option<Result<Trial, Error>>>> =
-            (0..cells).map(|_| Mutex::new(None)).collect();
-        let work = || {
-            loop {
-                let cell = next.fetch_add(1, Ordering::Relaxed);
-                if cell >= cells || self.control.stop.load(Ordering::Relaxed) {
-                    return;
-                }
-                let trial = self.trial(cell);
-                *results[cell].lock().expect("nobody panics with the lock") = Some(trial);
-            }
-        };
-        let workers = if self.large {
-            1
-        } else {
-            self.sweep.threads.min(cells)
-        };
-        if workers <= 1 {
-            work();
-        } else {
-            std::thread::scope(|scope| {
-                for _ in 0..workers {
-                    scope.spawn(work);
-                }
-            });
-        }
-        results
-            .into_iter()
-            .map(|cell| {
-                let trial = cell.into_inner().expect("nobody panics with the lock");
-                // a run that was stopped within its first window has nothing to tell
-                let trial = trial.transpose()?;
-                Ok(trial.filter(|trial| !trial.account.series.is_empty()))
-            })
-            .collect()
     }
 
     fn trial(&self, cell: usize) -> Result<Trial, Error> {
@@ -278,7 +241,7 @@ impl<'a> Round<'a> {
             parallel: self.large,
         };
         Ok(Trial {
-            account: run(self.world, lanes, &options, self.control),
+            account: run(&self.world, lanes, &options, self.control),
             budget,
             bounds,
             allocation_seconds,
@@ -295,7 +258,7 @@ impl<'a> Round<'a> {
 
     /// One policy in charge of all pages.
     fn whole(&self, name: &str, budget: f64) -> Result<Vec<Lane>, Error> {
-        let world = self.world;
+        let world = &*self.world;
         let knowledge = match self.known() {
             Some(known) => Knowledge::Known {
                 rate: &known.rate,
@@ -330,7 +293,7 @@ impl<'a> Round<'a> {
             "epochs" => "merge-opt-polite",
             other => other,
         };
-        let world = self.world;
+        let world = &*self.world;
         let (Some(known), Some((selection, allocation))) = (self.known(), policy::split(name))
         else {
             return Ok(None);
@@ -352,6 +315,49 @@ impl<'a> Round<'a> {
             self.seed,
         )))
     }
+}
+
+/// The trials by round, by budget, then by policy; `None` where a stop came first.
+fn run_all(rounds: &[Round]) -> Result<Vec<Option<Trial>>, Error> {
+    let Round { sweep, control, .. } = rounds[0];
+    let cells = sweep.budgets.len() * sweep.policies.len();
+    let next = AtomicUsize::new(0);
+    let results: Vec<Mutex<Option<Result<Trial, Error>>>> = (0..rounds.len() * cells)
+        .map(|_| Mutex::new(None))
+        .collect();
+    let work = || {
+        loop {
+            let k = next.fetch_add(1, Ordering::Relaxed);
+            if k >= results.len() || control.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let trial = rounds[k / cells].trial(k % cells);
+            *results[k].lock().expect("nobody panics with the lock") = Some(trial);
+        }
+    };
+    let workers = if rounds[0].large {
+        1
+    } else {
+        sweep.threads.min(results.len())
+    };
+    if workers <= 1 {
+        work();
+    } else {
+        std::thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(work);
+            }
+        });
+    }
+    results
+        .into_iter()
+        .map(|result| {
+            let trial = result.into_inner().expect("nobody panics with the lock");
+            // a run that was stopped within its first window has nothing to tell
+            let trial = trial.transpose()?;
+            Ok(trial.filter(|trial| !trial.account.series.is_empty()))
+        })
+        .collect()
 }
 
 /// Keeps how pages are numbered apart from all else.

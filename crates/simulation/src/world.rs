@@ -97,6 +97,7 @@ impl World {
     /// The same world, its pages numbered anew at random. Numbers follow an alphabet or the age of
     /// pages, which may be good or bad luck for a policy that goes by them; nobody knows how pages
     /// will be numbered elsewhere.
+    #[must_use]
     pub fn renumbered(&self, seed: u64) -> Self {
         let mut order: Vec<usize> = (0..self.pages()).collect();
         order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));

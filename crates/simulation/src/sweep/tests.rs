@@ -104,14 +104,17 @@ fn every_policy_runs_with_every_knowledge_the_same_on_any_number_of_threads() {
 /// The way large repositories are run agrees with the way of small ones.
 #[test]
 fn lanes_run_plans_as_the_policy_itself_does() {
-    let world = scenario("poisson");
+    let world = Arc::new(scenario("poisson"));
     let plan = plan(&["merge-opt-polite"]);
     let stop = AtomicBool::new(false);
     let control = Control {
         stop: &stop,
         progress: &|_| {},
     };
-    let mut round = Round::new(&plan, &world, 0, &control).unwrap();
+    let mut round = Round::new(&plan, &|_| Ok(Arc::clone(&world)), 0, &control).unwrap();
+    // lanes are for pages sorted by server
+    round.world = Arc::clone(&world);
+    assert!(round.world.server.is_sorted());
     let whole = round.trial(0).unwrap();
     round.large = true;
     let lanes = round.trial(0).unwrap();
@@ -161,4 +164,23 @@ fn policies_that_learn_run_to_the_end() {
     for row in quietly(&sweep, &scenario("poisson")).unwrap() {
         assert!(row.policy != "default" || !row.converged, "{row:?}");
     }
+}
+
+#[test]
+fn a_run_is_the_same_whatever_runs_beside_it() {
+    let world = scenario("seasonal");
+    let run = |runs, threads| {
+        let plan = Sweep {
+            runs,
+            threads,
+            ..plan(&["default"])
+        };
+        quietly(&plan, &world).unwrap().remove(0)
+    };
+    let (one, five) = (run(5, 1), run(5, 3));
+    assert_eq!(one.freshness, five.freshness);
+    assert_eq!((five.runs, five.partial), (5, false));
+    assert_eq!(run(1, 1).series, five.series);
+    // pages numbered anew make another run of the same world
+    assert!(five.freshness_ci95 > 0.0);
 }
