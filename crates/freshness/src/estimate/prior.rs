@@ -134,6 +134,17 @@ impl HostPrior {
         }
     }
 
+    /// The mean rate of this host's pages, blended with that of all others as if those were a few
+    /// well known pages; `all` has the pages of every host, this one's too.
+    pub fn mean_among(&self, all: &Self) -> f64 {
+        let blend = |a: f64, b: f64, mean: f64| {
+            (a.max(0.0) + GLOBAL_WEIGHT * mean) / (b.max(0.0) + GLOBAL_WEIGHT)
+        };
+        let (own, sum) = (self.sums, all.sums);
+        let others = blend(sum.a - own.a, sum.b - own.b, all.global.mean());
+        blend(own.a, own.b, others)
+    }
+
     fn weigh(&mut self, page: Evidence, sign: f64) {
         let weight = 1.0 / (self.reference + page.exposure());
         let (a, b) = (page.events() * weight, page.exposure() * weight);

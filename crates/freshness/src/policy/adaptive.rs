@@ -41,8 +41,8 @@ const FIRST_LEAD: f64 = 3.0;
 const TESTS_PER_ROUND: usize = 1 << 17;
 /// A rate that was given from outside weighs as much as this many changes seen.
 const GIVEN_CHANGES: f64 = 8.0;
-/// A host with this many pages has a prior of its own; smaller ones share that of all pages.
-const OWN_PRIOR: u32 = 8;
+/// A page that is known never to change has been watched for so long.
+const FOR_EVER: f64 = f32::MAX as f64;
 /// Evidence loses half of its weight in the time of this many visits to an average page.
 const ROUNDS_TO_FORGET_HALF: f64 = 60.0;
 /// The same of what counts as recent; and how long a page that was seen out of its usual pace is
@@ -125,7 +125,7 @@ impl Adaptive {
         let evidence = |page: usize| match known.map(|rate| rate[page]) {
             None => Evidence::default(),
             Some(rate) if rate > 0.0 => Evidence::new(GIVEN_CHANGES, GIVEN_CHANGES / rate),
-            Some(_) => Evidence::new(0.0, ROUNDS_TO_FORGET_HALF * round),
+            Some(_) => Evidence::new(0.0, FOR_EVER),
         };
         let page = |index: usize| {
             let weight = setup.weight.map_or(1.0, |weight| weight[index]);
@@ -161,13 +161,8 @@ impl Adaptive {
 
     /// What is believed of a page of this server before its own evidence.
     fn prior(&self, server: ServerId) -> Prior {
-        let host = &self.hosts[server.index()];
-        let known = if host.pages() >= OWN_PRIOR {
-            host
-        } else {
-            &self.all
-        };
-        prior_around(known.prior().mean(), self.prior_changes.best())
+        let mean = self.hosts[server.index()].mean_among(&self.all);
+        prior_around(mean, self.prior_changes.best())
     }
 
     /// Events and exposure of a page, prior included.
@@ -204,7 +199,11 @@ impl Adaptive {
         let posterior = self.posterior(index, server);
         let hints = self.hints(index, server, posterior);
         let (shape, unit) = Shape::of_uncertain_rate(posterior.alpha.min(self.cap.best()));
-        let settled = unit / posterior.mean();
+        let settled = if posterior.beta < FOR_EVER {
+            unit / posterior.mean()
+        } else {
+            f64::INFINITY
+        };
         let page = &mut self.pages[index];
         page.shape = shape;
         page.unit = (settled / self.weights.factor(&hints)) as f32;

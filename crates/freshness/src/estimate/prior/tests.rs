@@ -53,6 +53,38 @@ fn host(
 }
 
 #[test]
+fn a_small_host_is_taken_for_the_others_and_a_large_one_for_itself() {
+    let fast = Prior {
+        alpha: 40.0,
+        beta: 10.0,
+    };
+    let mean_beside = |pages: u32| {
+        let (_, own) = host(GLOBAL, pages, 60, true, 1);
+        let (_, others) = host(fast, 200, 60, true, 2);
+        let (mut here, mut all) = (HostPrior::new(GLOBAL), HostPrior::new(GLOBAL));
+        for &(_, evidence) in &own {
+            here.add(evidence);
+            all.add(evidence);
+        }
+        for &(_, evidence) in &others {
+            all.add(evidence);
+        }
+        here.mean_among(&all)
+    };
+    let (none, few, many) = (mean_beside(0), mean_beside(4), mean_beside(400));
+    assert!((none - fast.mean()).abs() < 0.3, "{none}");
+    assert!(GLOBAL.mean() < few && few < none, "{few}");
+    assert!((many - GLOBAL.mean()).abs() < 0.1, "{many}");
+}
+
+#[test]
+fn a_host_that_has_all_pages_is_blended_with_the_global_prior_alone() {
+    let (only, _) = host(GLOBAL, 30, 20, true, 3);
+    let (beside, alone) = (only.mean_among(&only), only.prior().mean());
+    assert!((beside / alone - 1.0).abs() < 1e-12, "{beside} {alone}");
+}
+
+#[test]
 fn a_host_without_pages_believes_the_global_prior() {
     let prior = HostPrior::new(GLOBAL).prior();
     assert!((prior.alpha / GLOBAL.alpha - 1.0).abs() < 1e-12);
