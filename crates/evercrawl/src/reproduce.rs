@@ -15,6 +15,7 @@ mod webbase;
 mod wikipedia;
 
 use crate::bad_input::BadInput;
+use crate::interrupt::Interrupted;
 use crate::terminal;
 use anyhow::Result;
 use clap::ValueEnum;
@@ -168,6 +169,19 @@ impl FromStr for TraceFile {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
+    let outcome = reproduce(arguments);
+    if let Err(error) = &outcome
+        && error.is::<Interrupted>()
+    {
+        terminal::complain(
+            "warning",
+            "interrupted: of this experiment nothing was written",
+        );
+    }
+    outcome
+}
+
+fn reproduce(arguments: &Arguments) -> Result<()> {
     let chosen: Vec<What> = match arguments.what {
         What::List => return Ok(terminal::print(&list())?),
         What::All => What::experiments().collect(),
@@ -175,6 +189,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     if arguments.full && !chosen.contains(&What::FreshnessWebbase) {
         return Err(BadInput("--full belongs to freshness-webbase".to_owned()).into());
+    }
+    if !arguments.trace.is_empty() && !chosen.iter().any(|what| what.takes_traces()) {
+        return Err(
+            BadInput("--trace belongs to freshness-wikipedia and default".to_owned()).into(),
+        );
     }
     let mut lab = Lab::new(
         arguments.quick,

@@ -20,6 +20,8 @@ const DAY_SECONDS: f64 = 86_400.0;
 const CHUNK: usize = 1 << 10;
 /// More instants than this are refused: they would fill the memory.
 const MOST_CHANGES: f64 = 3e8;
+/// Rates that a drifting page may have; each is drawn.
+const MOST_PIECES: f64 = 10_000.0;
 /// Pages that die are born up to this many half-lives before the start.
 const OLDEST_HALF_LIVES: f64 = 4.0;
 
@@ -141,6 +143,9 @@ pub enum Error {
     /// Not TOML, or keys that mean nothing, or are missing.
     #[error("{0}")]
     Syntax(#[from] toml::de::Error),
+    /// A parameter of another kind of process, or of none.
+    #[error("process.{0} is unknown: this kind has no parameters")]
+    Key(String),
     /// A number out of its range.
     #[error("{key} is {value}; expected {expected}")]
     Value {
@@ -168,6 +173,15 @@ impl Scenario {
     /// Reads and checks a scenario.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let scenario: Self = toml::from_str(text)?;
+        // serde does not look at what stands beside the name of a kind without parameters
+        if matches!(scenario.process, Kind::Poisson | Kind::Seasonal) {
+            let whole: toml::Table = toml::from_str(text)?;
+            let process = whole.get("process").and_then(toml::Value::as_table);
+            let mut keys = process.into_iter().flat_map(toml::Table::keys);
+            if let Some(key) = keys.find(|key| *key != "kind") {
+                return Err(Error::Key(key.clone()));
+            }
+        }
         scenario.check()?;
         Ok(scenario)
     }
@@ -199,7 +213,7 @@ impl Scenario {
             "pages",
             self.pages as f64,
             enough,
-            "at least one for each server",
+            "at least one for each server, and at most 4294967295",
         )?;
         positive("days", self.days)?;
         positive("pages_per_server_exponent", self.pages_per_server_exponent)?;
@@ -213,11 +227,22 @@ impl Scenario {
             (0.0..=1.0).contains(&never),
             "a share between 0 and 1",
         )?;
-        for law in [Some(self.rates), self.weights].into_iter().flatten() {
-            positive("exponent", law.exponent)?;
-            positive("least", law.least)?;
+        let laws = [
+            (
+                ["rates.exponent", "rates.least", "rates.most"],
+                Some(self.rates),
+            ),
+            (
+                ["weights.exponent", "weights.least", "weights.most"],
+                self.weights,
+            ),
+        ];
+        for ([exponent, least, most], law) in laws {
+            let Some(law) = law else { continue };
+            positive(exponent, law.exponent)?;
+            positive(least, law.least)?;
             let good = law.most.is_finite() && law.most >= law.least;
-            check("most", law.most, good, "at least as much as 'least'")?;
+            check(most, law.most, good, "at least as much as 'least'")?;
         }
         // the parameters of the process are checked where processes are made
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(0);
@@ -334,6 +359,19 @@ impl Scenario {
                 busy_days,
                 contrast,
             } => {
+                for (key, value) in [
+                    ("process.quiet_days", quiet_days),
+                    ("process.busy_days", busy_days),
+                    ("process.contrast", contrast),
+                ] {
+                    if !(value.is_finite() && value > 0.0) {
+                        return Err(Error::Value {
+                            key,
+                            value,
+                            expected: "a number above 0",
+                        });
+                    }
+                }
                 let busy = busy_days / (quiet_days + busy_days);
                 let quiet_rate = rate / (1.0 - busy + busy * contrast);
                 Process::Modulated(Modulated::new(
@@ -348,11 +386,11 @@ impl Scenario {
             }
             Kind::Seasonal => Process::weekly(Process::poisson(rate)?, Week::office(1.0)?),
             Kind::Drifting { every_days, sigma } => {
-                if !(every_days.is_finite() && every_days > 0.0) {
+                if !(every_days.is_finite() && every_days * MOST_PIECES >= self.days) {
                     return Err(Error::Value {
                         key: "process.every_days",
                         value: every_days,
-                        expected: "a number above 0",
+                        expected: "at least a 10,000th of 'days'",
                     });
                 }
                 let pieces = (self.days / every_days).ceil().max(1.0) as usize;

@@ -82,7 +82,10 @@ impl Budget {
             return Err(Error::AbovePoliteness { budget, capacity });
         }
         if budget.is_nan() || budget <= 0.0 {
-            return Err(Error::NoVisits);
+            return Err(match self {
+                Self::PerChange(_) => Error::NoChanges,
+                _ => Error::NoVisits,
+            });
         }
         Ok(budget.min(capacity))
     }
@@ -103,6 +106,9 @@ pub enum Error {
     /// A budget of nothing.
     #[error("the budget comes to no visits at all")]
     NoVisits,
+    /// A budget per change where nothing changes.
+    #[error("nothing changes in the test period, so a budget per change comes to no visits")]
+    NoChanges,
     /// More visits than servers take.
     #[error("a budget of {budget:.6}/day is above the {capacity:.6}/day that politeness allows")]
     AbovePoliteness {

@@ -119,6 +119,9 @@ impl Input {
         let until = instant(arguments.until).unwrap_or_else(|| days(last));
         let training_from = instant(arguments.learn_from).unwrap_or_else(|| days(first));
         let training = training_until.map(|until| (training_from, until));
+        if first == last {
+            return Err(BadInput::file(file, "all changes fall on one instant").into());
+        }
         check_period(training, from, until)?;
         let delay = arguments
             .politeness
@@ -189,7 +192,7 @@ pub fn replay(
         offsets.push(at.len());
     }
     if server.is_empty() {
-        return bad("no item is left to test: --min-changes or --until leave out all");
+        return bad("no item is left to test: too few changes, or none before its end");
     }
     Ok(World {
         server,

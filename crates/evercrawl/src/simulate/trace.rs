@@ -6,6 +6,11 @@ use anyhow::Result;
 use std::collections::HashMap;
 use std::path::Path;
 
+/// The year 5138; milliseconds since 1970 lie beyond.
+const LAST_SECOND: f64 = 1e11;
+/// Sums of larger weights would not be exact.
+const MOST_WEIGHT: f64 = 1e12;
+
 /// A change history read from files.
 #[derive(Debug, Default)]
 pub struct Trace {
@@ -78,7 +83,12 @@ impl Trace {
             self.servers += usize::from(server == next);
             self.server.push(server);
             if let Some(weight) = weight {
-                weights.push(table.number(weight)?);
+                let weight = table.number(weight)?;
+                if weight > MOST_WEIGHT {
+                    let reason = format!("weight is {weight}: expected at most {MOST_WEIGHT:e}");
+                    return Err(table.error(reason).into());
+                }
+                weights.push(weight);
             }
         }
         self.weight = weight.map(|_| weights);
@@ -115,6 +125,13 @@ impl Trace {
                 }
             };
             let (at, position) = (table.number(time)?, table.position());
+            if at > LAST_SECOND {
+                let reason = format!(
+                    "timestamp_seconds is {at}: expected seconds since 1970, at most {LAST_SECOND:e} \
+                     (are these milliseconds?)"
+                );
+                return Err(table.error(reason).into());
+            }
             let latest = &mut latest[item as usize];
             if at < *latest {
                 unsorted.0 += 1;

@@ -104,6 +104,20 @@ fn mistakes_are_named() {
             format!("{SMALL}[process]\nkind = \"pareto\"\nshape = 1.0"),
             "above 1",
         ),
+        (
+            format!("{SMALL}[process]\nkind = \"poisson\"\nshape = 1"),
+            "process.shape is unknown",
+        ),
+        (
+            format!("{SMALL}[process]\nkind = \"drifting\"\nsigma = 1\nevery_days = 1e-9"),
+            "process.every_days is 0.000000001; expected at least a 10,000th of 'days'",
+        ),
+        (
+            format!(
+                "{SMALL}[process]\nkind = \"bursty\"\nquiet_days = -2\nbusy_days = 1\ncontrast = 9"
+            ),
+            "process.quiet_days is -2",
+        ),
         (format!("{SMALL}[process]\nkind = \"chaotic\""), "chaotic"),
         ("pages = ".to_owned(), "TOML parse error at line 1"),
     ] {

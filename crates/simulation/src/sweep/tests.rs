@@ -184,3 +184,23 @@ fn a_run_is_the_same_whatever_runs_beside_it() {
     // pages numbered anew make another run of the same world
     assert!(five.freshness_ci95 > 0.0);
 }
+
+/// Most visits go to pages that are known to change, and there are fewer visits than pages.
+#[test]
+fn default_that_is_told_all_is_no_worse_than_uniform() {
+    let mut world = scenario("seasonal");
+    if let Changes::Instants { offsets, at } = &mut world.changes {
+        // the second half does not change
+        let half = offsets[150];
+        at.truncate(half);
+        offsets[151..].fill(half);
+    }
+    let plan = Sweep {
+        budgets: vec![Budget::PerDay(1.0)],
+        start: Start::Stale,
+        ..plan(&["default", "uniform"])
+    };
+    let rows = quietly(&plan, &world).unwrap();
+    let [default, uniform] = [&rows[0], &rows[1]].map(|row| row.freshness);
+    assert!(default > uniform - 0.01, "{default} {uniform}");
+}

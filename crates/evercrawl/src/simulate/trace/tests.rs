@@ -73,7 +73,7 @@ fn says_what_is_wrong_and_on_which_line() {
         writeln!(long, "{},{}", k % 700, k * 7919).unwrap();
     }
     let cut = gzip(&long);
-    let cases: [(&str, &[u8], &str); 9] = [
+    let cases: [(&str, &[u8], &str); 10] = [
         (
             "negative.csv",
             b"item_id,timestamp_seconds\n1,5\n1,-6\n",
@@ -88,6 +88,11 @@ fn says_what_is_wrong_and_on_which_line() {
             "nan.csv",
             b"item_id,timestamp_seconds\n1,NaN\n",
             ":2: timestamp_seconds is 'NaN'",
+        ),
+        (
+            "milliseconds.csv",
+            b"item_id,timestamp_seconds\n1,1199145600000\n",
+            ":2: timestamp_seconds is 1199145600000: expected seconds since 1970",
         ),
         (
             "twice.csv",
@@ -150,6 +155,10 @@ fn refuses_items_that_do_not_fit() {
         (
             "item_id,server,weight\n1,a,-1\n",
             "items.csv:2: weight is '-1'",
+        ),
+        (
+            "item_id,server,weight\n1,a,1e308\n",
+            "items.csv:2: weight is 1",
         ),
         (
             "item_id,place\n1,a\n",
