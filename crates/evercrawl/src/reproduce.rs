@@ -47,7 +47,7 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "full")]
     quick: bool,
 
-    /// freshness-webbase at its published size: 14.5 million pages; takes an hour or two
+    /// freshness-webbase at its published size: 14.5 million pages; takes hours
     #[arg(long)]
     full: bool,
 
