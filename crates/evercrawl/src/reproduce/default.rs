@@ -32,7 +32,7 @@ const DRAWN: [&str; 7] = [
 /// A rival that makes more visits than the budget, by this factor, is met with as many.
 const OVERSPENT: f64 = 1.005;
 /// Runs of each policy, on recorded histories and in generated worlds.
-const RUNS: (usize, usize) = (10, 3);
+const RUNS: (usize, usize) = (10, 6);
 /// A rival that is ahead, but known no better than this, is run so many times instead.
 const WIDE: f64 = 0.005;
 const MORE_RUNS: usize = 100;
