@@ -61,6 +61,8 @@ impl FromStr for Seconds {
             "m" | "min" => 60.0,
             "h" => 3600.0,
             "d" => DAY,
+            // nothing is as long in every unit
+            "" if trimmed == "0" => 1.0,
             _ => return Err(expected()),
         };
         let length = not_negative(&trimmed[..unit_at]).ok_or_else(expected)? * seconds;
@@ -109,6 +111,7 @@ mod tests {
         check("1h", 3600.0);
         check("1.5 h", 5400.0);
         check("0s", 0.0);
+        check("0", 0.0);
     }
 
     #[test]

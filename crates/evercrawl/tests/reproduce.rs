@@ -1,7 +1,8 @@
 //! `evercrawl reproduce` from outside: all experiments in their small form.
 
 use serde_json::Value;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 fn reproduce(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_evercrawl"))
@@ -122,9 +123,33 @@ fn bad_traces_end_with_code_2() {
         &["freshness-wikipedia", "--trace", "does-not-exist.csv"][..],
         &["default", "--trace", "a/b=c.csv"],
         &["classical", "--full"],
+        &["classical", "--trace", "changes.csv"],
         &["rtt-approximation", "--data", "does-not-exist"],
         &["nothing"],
     ] {
         assert_eq!(reproduce(arguments).status.code(), Some(2), "{arguments:?}");
     }
+}
+
+#[test]
+fn an_interrupt_is_told_and_leaves_nothing_half_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let child = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+        .args(["reproduce", "default", "--out"])
+        .arg(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("interrupted"), "{errors}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

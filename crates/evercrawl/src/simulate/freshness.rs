@@ -94,27 +94,32 @@ pub struct Arguments {
     policy: Vec<String>,
 
     /// Budgets, with commas between them: 2000/day, 40%, 0.25/change
-    #[arg(long, value_name = "BUDGETS", value_delimiter = ',', required = true, value_parser = budget)]
+    #[arg(long, value_name = "BUDGETS", value_delimiter = ',', required = true, value_parser = budget, allow_hyphen_values = true)]
     budget: Vec<Budget>,
 
     /// Least time between two visits to a server [default: the scenario's; none for a trace]
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
     pub politeness: Option<Seconds>,
 
     /// Where the test starts [default: --learn-until, else the start]
-    #[arg(long, value_name = "INSTANT")]
+    #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     pub from: Option<When>,
 
     /// Where the test ends [default: the end]
-    #[arg(long, value_name = "INSTANT")]
+    #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     pub until: Option<When>,
 
     /// Where the training ends; what comes before may be known
-    #[arg(long, value_name = "INSTANT")]
+    #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     pub learn_until: Option<When>,
 
     /// Where the training starts [default: the start]
-    #[arg(long, value_name = "INSTANT", requires = "learn_until")]
+    #[arg(
+        long,
+        value_name = "INSTANT",
+        requires = "learn_until",
+        allow_hyphen_values = true
+    )]
     pub learn_from: Option<When>,
 
     /// Test only items with so many changes in the test period
