@@ -143,8 +143,10 @@ pub fn sweep(
     let mut number = 0;
     while number < sweep.runs && !control.stop.load(Ordering::Relaxed) {
         let mut rounds = vec![Round::new(sweep, world, number, control)?];
-        // several at a time, so that no thread waits for the slowest policy of each
-        while !rounds[0].large && rounds.len() < sweep.threads.min(sweep.runs - number) {
+        // several at a time, so that no thread waits for the slowest policy of each, but no more
+        // than memory has room for
+        let room = LARGE / rounds[0].world.pages().max(1);
+        while rounds.len() < sweep.threads.min(sweep.runs - number).min(room) {
             rounds.push(Round::new(sweep, world, number + rounds.len(), control)?);
         }
         for (k, trial) in run_all(&rounds)?.into_iter().enumerate() {
