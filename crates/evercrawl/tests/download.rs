@@ -1,8 +1,11 @@
 //! `evercrawl simulate download` from outside: results, errors, determinism, interruption.
 
+mod interruption;
+
+use interruption::interrupted;
 use serde_json::Value;
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 fn download(arguments: &[&str]) -> Output {
@@ -207,15 +210,6 @@ fn an_interrupt_leaves_a_partial_result_that_says_so() {
     assert!(json["results"].as_array().unwrap().len() < 100);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("interrupted"), "{errors}");
-}
-
-fn interrupted(child: Child) -> Output {
-    let kill = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(kill.success());
-    child.wait_with_output().unwrap()
 }
 
 #[test]

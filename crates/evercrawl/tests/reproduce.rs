@@ -1,5 +1,8 @@
 //! `evercrawl reproduce` from outside: all experiments in their small form.
 
+mod interruption;
+
+use interruption::interrupted;
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -142,12 +145,7 @@ fn an_interrupt_is_told_and_leaves_nothing_half_written() {
         .spawn()
         .unwrap();
     std::thread::sleep(Duration::from_secs(2));
-    let kill = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(kill.success());
-    let output = child.wait_with_output().unwrap();
+    let output = interrupted(child);
     assert_eq!(output.status.code(), Some(130));
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("interrupted"), "{errors}");

@@ -1,5 +1,8 @@
 //! `evercrawl simulate freshness` from outside: results, errors, determinism, interruption.
 
+mod interruption;
+
+use interruption::interrupted;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -379,12 +382,7 @@ fn an_interrupt_leaves_a_partial_result_that_says_so() {
     std::thread::sleep(Duration::from_secs(3));
     assert!(child.try_wait().unwrap().is_none(), "the run must be long");
     let sent = Instant::now();
-    let kill = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(kill.success());
-    let output = child.wait_with_output().unwrap();
+    let output = interrupted(child);
     assert!(
         sent.elapsed() < Duration::from_secs(10),
         "it must stop soon"

@@ -198,14 +198,6 @@ impl Scenario {
                 })
             }
         };
-        let positive = |key, value: f64| {
-            check(
-                key,
-                value,
-                value.is_finite() && value > 0.0,
-                "a number above 0",
-            )
-        };
         let servers = self.servers;
         check("servers", servers as f64, servers > 0, "at least 1")?;
         let enough = (servers..=u32::MAX as usize).contains(&self.pages);
@@ -364,13 +356,7 @@ impl Scenario {
                     ("process.busy_days", busy_days),
                     ("process.contrast", contrast),
                 ] {
-                    if !(value.is_finite() && value > 0.0) {
-                        return Err(Error::Value {
-                            key,
-                            value,
-                            expected: "a number above 0",
-                        });
-                    }
+                    positive(key, value)?;
                 }
                 let busy = busy_days / (quiet_days + busy_days);
                 let quiet_rate = rate / (1.0 - busy + busy * contrast);
@@ -408,6 +394,17 @@ impl Scenario {
             }
         })
     }
+}
+
+fn positive(key: &'static str, value: f64) -> Result<(), Error> {
+    if value.is_finite() && value > 0.0 {
+        return Ok(());
+    }
+    Err(Error::Value {
+        key,
+        value,
+        expected: "a number above 0",
+    })
 }
 
 #[cfg(test)]

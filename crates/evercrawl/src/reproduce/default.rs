@@ -31,8 +31,9 @@ const DRAWN: [&str; 7] = [
 ];
 /// A rival that makes more visits than the budget, by this factor, is met with as many.
 const OVERSPENT: f64 = 1.005;
-/// Runs of each policy, on recorded histories and in generated worlds.
-const RUNS: (usize, usize) = (10, 6);
+/// Runs of each policy: recorded histories are one world each, generated ones are drawn anew.
+const RECORDED_RUNS: usize = 10;
+const GENERATED_RUNS: usize = 6;
 /// A rival that is ahead, but known no better than this, is run so many times instead.
 const WIDE: f64 = 0.005;
 const MORE_RUNS: usize = 100;
@@ -97,8 +98,8 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
     }
     let runs = match (lab.quick, lab.traces.is_empty()) {
         (true, _) => 2,
-        (false, false) => RUNS.0,
-        (false, true) => RUNS.1,
+        (false, false) => RECORDED_RUNS,
+        (false, true) => GENERATED_RUNS,
     };
     let (mut records, mut comparisons) = (Vec::new(), Vec::new());
     let mut charts = Vec::new();

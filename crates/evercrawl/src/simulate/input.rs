@@ -119,9 +119,6 @@ impl Input {
         let until = instant(arguments.until).unwrap_or_else(|| days(last));
         let training_from = instant(arguments.learn_from).unwrap_or_else(|| days(first));
         let training = training_until.map(|until| (training_from, until));
-        if first == last {
-            return Err(BadInput::file(file, "all changes fall on one instant").into());
-        }
         check_period(training, from, until)?;
         let delay = arguments
             .politeness

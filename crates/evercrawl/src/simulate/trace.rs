@@ -162,6 +162,9 @@ impl Trace {
         if events.is_empty() {
             return Err(BadInput::file(file, "has no changes at all").into());
         }
+        if events.iter().all(|event| event.at == events[0].at) {
+            return Err(BadInput::file(file, "all changes fall on one instant").into());
+        }
         self.offsets = vec![0; self.ids.len() + 1];
         for event in &events {
             self.offsets[event.item as usize + 1] += 1;

@@ -123,7 +123,7 @@ impl HostPrior {
             bb,
             noise,
         } = self.sums;
-        let mean = (a.max(0.0) + GLOBAL_WEIGHT * self.global.mean()) / (b.max(0.0) + GLOBAL_WEIGHT);
+        let mean = blend(a, b, self.global.mean());
         let spread = (aa - 2.0 * mean * ab + mean * mean * bb - noise).max(0.0);
         // the global prior lends its relative spread, whatever the host's mean
         let lent = GLOBAL_WEIGHT * mean * mean / self.global.alpha;
@@ -137,9 +137,6 @@ impl HostPrior {
     /// The mean rate of this host's pages, blended with that of all others as if those were a few
     /// well known pages; `all` has the pages of every host, this one's too.
     pub fn mean_among(&self, all: &Self) -> f64 {
-        let blend = |a: f64, b: f64, mean: f64| {
-            (a.max(0.0) + GLOBAL_WEIGHT * mean) / (b.max(0.0) + GLOBAL_WEIGHT)
-        };
         let (own, sum) = (self.sums, all.sums);
         let others = blend(sum.a - own.a, sum.b - own.b, all.global.mean());
         blend(own.a, own.b, others)
@@ -156,6 +153,11 @@ impl HostPrior {
         sums.bb += sign * b * b;
         sums.noise += sign * a * weight;
     }
+}
+
+/// The mean rate by sums over pages, `mean` counting as a few well known pages more.
+fn blend(a: f64, b: f64, mean: f64) -> f64 {
+    (a.max(0.0) + GLOBAL_WEIGHT * mean) / (b.max(0.0) + GLOBAL_WEIGHT)
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ fn says_what_is_wrong_and_on_which_line() {
         writeln!(long, "{},{}", k % 700, k * 7919).unwrap();
     }
     let cut = gzip(&long);
-    let cases: [(&str, &[u8], &str); 10] = [
+    let cases: [(&str, &[u8], &str); 11] = [
         (
             "negative.csv",
             b"item_id,timestamp_seconds\n1,5\n1,-6\n",
@@ -118,6 +118,11 @@ fn says_what_is_wrong_and_on_which_line() {
             "empty.csv",
             b"item_id,timestamp_seconds\n",
             "empty.csv: has no changes at all",
+        ),
+        (
+            "instant.csv",
+            b"item_id,timestamp_seconds\n1,5\n2,5\n",
+            "instant.csv: all changes fall on one instant",
         ),
         ("cut.csv.gz", &cut[..cut.len() / 2], "is not sound gzip"),
     ];
