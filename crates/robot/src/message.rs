@@ -1,45 +1,64 @@
 //! What the stages say to each other.
 //!
-//! The keeper decides what to fetch and hands out jobs; workers fetch, read and compare; the
-//! archivist stores what they found, admits the links, and tells the keeper. Nothing else passes
-//! between them, and no stage waits for an answer.
+//! The keeper hands out jobs; workers fetch, read and compare, and tell the keeper; it learns from
+//! what they found and passes it on to the archivist, which stores it, admits the links, and tells
+//! the keeper. Nothing else passes between them, and no stage waits for an answer.
 
+use crate::clock::Now;
 use frontier::politeness::Answer;
 use frontier::robots::Standing;
 use frontier::trap::Halved;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use storage::archive::Packed;
 use storage::{HostId, Outcome, PageId, PageRow, Time};
 use url::Url;
 
-/// What a worker is to do.
+/// What a worker is to do. Each job ends with one event that bears its ticket: `Resolved`, `Robots`,
+/// `RobotsMoved`, `Visited` or `Lost`; one that makes a request tells of its end by `Ended` before.
 #[derive(Debug)]
-pub(crate) enum Job {
+pub struct Job {
+    /// By which the keeper knows it.
+    pub ticket: u64,
+    /// What is to be done.
+    pub task: Task,
+}
+
+/// What a job is about.
+#[derive(Debug)]
+pub enum Task {
+    /// Find a host's address.
     Resolve {
-        host: u32,
+        /// What DNS is asked for.
         name: String,
     },
+    /// Fetch a robots.txt.
     Robots {
-        host: u32,
-        /// The host whose robots.txt this is; another one after a redirect.
-        of: u32,
+        /// Where it is.
         url: Url,
+        /// Where to connect to.
         address: IpAddr,
+        /// Redirects followed so far.
         hops: u8,
+        /// What was known before.
         previous: Option<Arc<Standing>>,
     },
+    /// Visit a page.
     Visit(Visit),
 }
 
 /// A page to fetch.
 #[derive(Clone, Debug)]
-pub(crate) struct Visit {
+pub struct Visit {
+    /// The page.
     pub page: PageId,
+    /// Its host.
     pub host: u32,
+    /// Whether there is no copy yet.
     pub new: bool,
+    /// Where to connect to.
     pub address: IpAddr,
+    /// What robots.txt says; none where it is not to be obeyed.
     pub standing: Option<Arc<Standing>>,
     /// Ask only for what is newer than our copy.
     pub conditional: bool,
@@ -47,47 +66,71 @@ pub(crate) struct Visit {
 
 /// What the keeper hears.
 #[derive(Debug)]
-pub(crate) enum Event {
+pub enum Event {
+    /// A host's address was sought.
     Resolved {
-        host: u32,
+        /// The job.
+        ticket: u64,
         /// The address and for how many seconds it holds, or the cause that there is none.
         found: Result<(IpAddr, f64), u8>,
     },
     /// A request ended, or was never made (`None`).
     Ended {
-        host: u32,
-        address: IpAddr,
+        /// The job.
+        ticket: u64,
+        /// What it means for politeness.
         answer: Option<Answer>,
+        /// Bytes received.
         bytes: u64,
     },
     /// robots.txt of a host is known.
     Robots {
-        of: u32,
+        /// The job.
+        ticket: u64,
+        /// What it comes to.
         standing: Arc<Standing>,
         /// Why it could not be had.
         failure: Option<u8>,
     },
     /// robots.txt of a host is elsewhere.
     RobotsMoved {
-        of: u32,
+        /// The job.
+        ticket: u64,
+        /// Where.
         to: Url,
+        /// Redirects followed so far.
         hops: u8,
     },
+    /// A page was visited, or could not be.
+    Visited {
+        /// The job.
+        ticket: u64,
+        /// What came of it.
+        visited: Box<Visited>,
+    },
+    /// A worker fell over a job.
+    Lost {
+        /// The job.
+        ticket: u64,
+    },
+    /// Something is on disk.
     Stored(Stored),
     /// Nothing can be stored any more.
     Broken(String),
-    Ask(Question),
-    Stop,
 }
 
 /// What the archivist has put on disk.
 #[derive(Debug, Default)]
-pub(crate) struct Stored {
+pub struct Stored {
+    /// Hosts that are new, in the order of their numbers.
     pub hosts: Vec<String>,
+    /// Pages that are new, in the order of their numbers.
     pub pages: Vec<(PageId, HostId)>,
-    pub visits: Vec<Done>,
+    /// Pages whose visits are on disk.
+    pub visits: Vec<PageId>,
+    /// Pages of which a sitemap or feed says that they changed, and when (wall time).
     pub signals: Vec<(PageId, f64)>,
-    /// The hosts of redirected robots.txt files: for which, where, at which host.
+    /// The hosts of redirected robots.txt files: for which, where, redirects so far, at which host.
     pub moved: Vec<(u32, Url, u8, HostId)>,
     /// Lists of links, and moved robots.txt files, that were dealt with.
     pub lists: usize,
@@ -97,52 +140,91 @@ pub(crate) struct Stored {
     pub halved: Vec<(u32, Vec<Halved>)>,
 }
 
-/// A visit, on disk.
+/// How a visit ended.
 #[derive(Clone, Debug)]
-pub(crate) struct Done {
+pub struct Done {
+    /// The page.
     pub page: PageId,
+    /// Its host.
     pub host: u32,
+    /// Whether it was handed out as a page without a copy.
     pub new: bool,
-    pub at: f64,
+    /// When it was visited.
+    pub at: Now,
+    /// What came of it.
     pub result: VisitResult,
+    /// Failures in a row, this one included.
     pub failures: u16,
+    /// Whether the host's validators said "unchanged" of what had changed; none if they were not
+    /// put to the test.
     pub liar: Option<bool>,
 }
 
 /// What a visit came to, as far as scheduling goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum VisitResult {
+pub enum VisitResult {
     /// A copy, or the word that ours is current.
     Copy {
+        /// What became of the page since the last visit.
         outcome: Outcome,
+        /// What `Last-Modified` says (wall time).
         modified: Option<f64>,
     },
+    /// No copy, for this cause.
     Failed(u8),
+    /// It is not there any more.
     Gone,
+    /// It is not to be visited, for this cause.
     Excluded(u8),
     /// robots.txt could not be had; not now.
     NotNow,
 }
 
 /// What the archivist is to write.
-pub(crate) enum Write {
+#[derive(Debug)]
+pub enum Write {
+    /// A visit.
     Visited(Box<Visited>),
+    /// Links to be admitted.
     Links(Vec<Found>),
-    Host { host: u32, blob: Vec<u8> },
-    Moved { of: u32, to: Url, hops: u8 },
+    /// What is known of a host.
+    Host {
+        /// Its number.
+        host: u32,
+        /// All of it.
+        blob: Vec<u8>,
+    },
+    /// A robots.txt that is elsewhere, whose host needs a number.
+    Moved {
+        /// Whose it is.
+        of: u32,
+        /// Where.
+        to: Url,
+        /// Redirects followed so far.
+        hops: u8,
+    },
+    /// What is known of all pages together, and of the crawl.
+    Learnt(Vec<u8>),
 }
 
 /// A visit, as a worker reports it.
-pub(crate) struct Visited {
+#[derive(Debug)]
+pub struct Visited {
+    /// How it ended.
     pub done: Done,
     /// The page's row from now on; none when nothing about it changed.
     pub row: Option<PageRow>,
+    /// The HTTP status, or 0.
     pub status: u16,
+    /// How long the request took.
     pub millis: u32,
+    /// Bytes received.
     pub bytes: u32,
-    /// The copy for the archive, and whether it is a full one; records that go with it.
+    /// The copy for the archive, and whether it is a full one.
     pub record: Option<(Packed, bool)>,
+    /// The request that goes with it.
     pub request: Option<Packed>,
+    /// Where it points to.
     pub links: Vec<Found>,
     /// The first link is where the page redirects to.
     pub redirect: bool,
@@ -152,13 +234,18 @@ pub(crate) struct Visited {
 
 /// A URL found.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub struct Found {
+    /// As it is asked for.
     pub url: Url,
+    /// By which it is known.
     pub key: String,
+    /// Links from a seed.
     pub depth: u16,
+    /// The page it was found on.
     pub from: Option<PageId>,
-    /// A sitemap or feed says that it changed then.
+    /// A sitemap or feed says that it changed then (wall time).
     pub changed: Option<f64>,
+    /// When it was found.
     pub at: Time,
 }
 
@@ -167,12 +254,4 @@ impl Found {
     pub fn origin(&self) -> &str {
         &self.url[..url::Position::BeforePath]
     }
-}
-
-/// What others may ask the keeper.
-#[derive(Debug)]
-pub(crate) enum Question {
-    Status(Sender<crate::view::Status>),
-    Hosts(Sender<Vec<crate::view::HostView>>),
-    Page(PageId, Sender<crate::view::PageWait>),
 }

@@ -1,0 +1,71 @@
+//! Where each page is on its way: in line, under way, or nowhere.
+
+use storage::PageId;
+
+/// What a page waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Nothing: the policy will say when it is due, or it is excluded.
+    Idle,
+    /// Its turn.
+    InLine,
+    /// An answer, and that it is on disk.
+    Away,
+    /// The same, and it is due again already.
+    AwayAndDue,
+    /// To be tried again later.
+    Later,
+}
+
+/// All pages.
+#[derive(Debug, Default)]
+pub(super) struct Pages {
+    host: Vec<u32>,
+    stage: Vec<Stage>,
+}
+
+impl Pages {
+    pub fn add(&mut self, page: PageId, host: u32) {
+        debug_assert_eq!(page.0 as usize, self.host.len());
+        self.host.push(host);
+        self.stage.push(Stage::Idle);
+    }
+
+    pub fn len(&self) -> usize {
+        self.host.len()
+    }
+
+    pub fn host(&self, page: u32) -> u32 {
+        self.host[page as usize]
+    }
+
+    pub fn stage(&self, page: u32) -> Stage {
+        self.stage[page as usize]
+    }
+
+    pub fn set(&mut self, page: u32, stage: Stage) {
+        self.stage[page as usize] = stage;
+    }
+
+    /// The policy wants a visit: whether the page is to be put in line now. One that is on its way
+    /// already has its visit; one that is being stored gets it afterwards.
+    pub fn is_due(&mut self, page: u32) -> bool {
+        match self.stage(page) {
+            Stage::Idle => true,
+            Stage::Away => {
+                self.set(page, Stage::AwayAndDue);
+                false
+            }
+            Stage::InLine | Stage::AwayAndDue | Stage::Later => false,
+        }
+    }
+
+    /// The visit is on disk: whether the page is due again already.
+    pub fn is_stored(&mut self, page: u32) -> bool {
+        let stage = self.stage(page);
+        if matches!(stage, Stage::Away | Stage::AwayAndDue) {
+            self.set(page, Stage::Idle);
+        }
+        stage == Stage::AwayAndDue
+    }
+}

@@ -1,0 +1,248 @@
+//! What is handed out to the workers, and how requests end.
+
+use super::pages::Stage;
+use super::{Keeper, Until};
+use crate::clock::Now;
+use crate::message::{Job, Task, Visit};
+use freshness::policy::Next;
+use frontier::lines::Turn;
+use frontier::politeness::Answer;
+use frontier::robots::{Fetched, Standing};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use storage::PageId;
+
+/// Visits that wait to be stored before no more work is given out.
+const MOST_UNSTORED: usize = 512;
+/// Due pages in line for each connection: a line that does not move takes no more, or the policy
+/// would lose its sense of time.
+const DUE_PER_CONNECTION: usize = 4;
+
+/// A job under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ticket {
+    pub host: u32,
+    /// The host whose robots.txt this is; the host itself unless it was redirected.
+    pub of: u32,
+    pub page: Option<(u32, bool)>,
+    /// Where the request goes, until it has ended.
+    pub open: Option<IpAddr>,
+}
+
+/// All jobs under way.
+#[derive(Debug, Default)]
+pub(super) struct Tickets {
+    next: u64,
+    jobs: HashMap<u64, Ticket>,
+    /// Jobs that hold a connection.
+    open: usize,
+}
+
+impl Tickets {
+    fn open(&mut self, ticket: Ticket) -> u64 {
+        self.next += 1;
+        self.open += usize::from(ticket.open.is_some());
+        self.jobs.insert(self.next, ticket);
+        self.next
+    }
+
+    /// The request ended: where it went.
+    fn end(&mut self, ticket: u64) -> Option<(Ticket, IpAddr)> {
+        let job = self.jobs.get_mut(&ticket)?;
+        let address = job.open.take()?;
+        self.open -= 1;
+        Some((*job, address))
+    }
+
+    /// The job is over.
+    pub fn close(&mut self, ticket: u64) -> Option<Ticket> {
+        let job = self.jobs.remove(&ticket)?;
+        self.open -= usize::from(job.open.is_some());
+        Some(job)
+    }
+
+    /// Requests under way, and names being looked up.
+    pub fn requests(&self) -> usize {
+        self.open
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+}
+
+impl Keeper {
+    /// Hands out what may be done now; says when there is more.
+    pub(super) fn give_work(&mut self, at: f64) -> (Vec<Job>, f64) {
+        while let Some((page, new)) = self.later.pop(at) {
+            self.wait_in_line(page, new);
+        }
+        let mut until = self.later.next().min(self.ask_policy(at));
+        self.next_due = until;
+        let mut jobs = Vec::new();
+        while self.tickets.requests() + self.resolving() < self.config.budget.connections
+            && self.unstored < MOST_UNSTORED
+        {
+            match self.lines.next(at) {
+                Turn::Idle => break,
+                Turn::Wait(then) => {
+                    until = until.min(then);
+                    break;
+                }
+                turn => jobs.push(self.job(turn)),
+            }
+        }
+        (jobs, until)
+    }
+
+    fn resolving(&self) -> usize {
+        // a name that is looked up holds no connection, but shall not flood the resolver either
+        self.tickets.jobs.len() - self.tickets.requests() - self.visits_read()
+    }
+
+    fn job(&mut self, turn: Turn) -> Job {
+        let ticket = |host: u32, of: u32, page, open| Ticket {
+            host,
+            of,
+            page,
+            open,
+        };
+        match turn {
+            Turn::Idle | Turn::Wait(_) => unreachable!("nothing to do"),
+            Turn::Resolve(host) => Job {
+                ticket: self.tickets.open(ticket(host, host, None, None)),
+                task: Task::Resolve {
+                    name: self.hosts[host as usize].name.clone(),
+                },
+            },
+            Turn::Robots { host, address } => {
+                let known = &self.hosts[host as usize];
+                Job {
+                    task: Task::Robots {
+                        url: known.robots_url(),
+                        address,
+                        hops: 0,
+                        previous: known.standing.clone(),
+                    },
+                    ticket: self.tickets.open(ticket(host, host, None, Some(address))),
+                }
+            }
+            Turn::Errand {
+                host,
+                errand,
+                address,
+            } => {
+                let (of, url, hops) = self.errands.remove(&errand).expect("given once");
+                Job {
+                    task: Task::Robots {
+                        url,
+                        address,
+                        hops,
+                        previous: self.hosts[of as usize].standing.clone(),
+                    },
+                    ticket: self.tickets.open(ticket(host, of, None, Some(address))),
+                }
+            }
+            Turn::Visit {
+                host,
+                page,
+                new,
+                address,
+            } => {
+                self.asked += 1;
+                self.pages.set(page, Stage::Away);
+                let audit = u64::from(self.config.revisit.audit_every.max(1));
+                let known = &self.hosts[host as usize];
+                let obeyed = self.config.politeness.robots;
+                let visit = Visit {
+                    page: PageId(page),
+                    host,
+                    new,
+                    address,
+                    standing: known.standing.clone().filter(|_| obeyed),
+                    conditional: !new && !self.asked.is_multiple_of(audit) && !known.lies,
+                };
+                let page = Some((page, new));
+                Job {
+                    ticket: self.tickets.open(ticket(host, host, page, Some(address))),
+                    task: Task::Visit(visit),
+                }
+            }
+        }
+    }
+
+    /// Lets the policy say which pages are due; returns when it has more to say.
+    fn ask_policy(&mut self, at: f64) -> f64 {
+        if self.until == Until::FetchedOnce {
+            return f64::INFINITY;
+        }
+        let room = DUE_PER_CONNECTION * self.config.budget.connections.max(256);
+        while self.lines.due_waiting() < room {
+            match self.revisits.next(at) {
+                Next::Visit(page) => {
+                    if self.pages.is_due(page) {
+                        self.wait_in_line(page, false);
+                    }
+                }
+                Next::Wait(then) => return then,
+                Next::Idle => return f64::INFINITY,
+            }
+        }
+        f64::INFINITY
+    }
+
+    /// Puts a page where it waits for its host's turn.
+    pub(super) fn wait_in_line(&mut self, page: u32, new: bool) {
+        let host = self.pages.host(page);
+        if self.is_given_up(host) {
+            self.pages.set(page, Stage::Idle);
+            return;
+        }
+        self.pages.set(page, Stage::InLine);
+        if new {
+            self.lines.push_new(host, page);
+        } else {
+            self.lines.push_due(host, page);
+        }
+    }
+
+    /// Tries the page again at `at`.
+    pub(super) fn try_later(&mut self, at: f64, page: u32, new: bool) {
+        self.pages.set(page, Stage::Later);
+        self.later.push(at, page, new);
+    }
+
+    pub(super) fn ended(&mut self, now: Now, ticket: u64, answer: Option<Answer>, bytes: u64) {
+        let Some((job, address)) = self.tickets.end(ticket) else {
+            return;
+        };
+        self.status.bytes += bytes;
+        match answer {
+            None => self.lines.unused(job.host, address),
+            Some(answer) => {
+                self.status.requests += 1;
+                self.rate.count(now.at);
+                self.lines.ended(job.host, address, now.at, answer, bytes);
+                self.host_answered(now, job.host, answer);
+            }
+        }
+    }
+
+    /// A worker fell over it: nothing came of the job.
+    pub(super) fn lost(&mut self, now: Now, ticket: u64) {
+        self.ended(now, ticket, Some(Answer::Silent), 0);
+        let Some(job) = self.tickets.close(ticket) else {
+            return;
+        };
+        self.count_failure(crate::cause::word(crate::cause::LOST));
+        match job.page {
+            Some((page, new)) => self.page_lost(now, page, new),
+            None => {
+                let previous = self.hosts[job.of as usize].standing.as_deref();
+                let standing = Standing::after(previous, Fetched::Failure, None, now.at);
+                self.robots_known(now, job.of, Arc::new(standing));
+            }
+        }
+    }
+}
