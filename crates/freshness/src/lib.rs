@@ -15,6 +15,7 @@ pub mod gap;
 pub mod measure;
 pub mod policy;
 pub mod process;
+pub mod revisits;
 
 mod ids;
 

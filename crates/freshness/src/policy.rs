@@ -31,11 +31,17 @@ pub trait Policy: Send {
     /// failure, and until then the policy may leave the page alone.
     fn next(&mut self, now: f64) -> Next;
 
-    /// What came of the visit to `page` made at `at`.
+    /// What came of a visit to `page` made at `at`, be it one that was asked for here or not.
     fn observe(&mut self, page: PageId, at: f64, outcome: Outcome<'_>);
 
     /// Something other than a page's content changed.
     fn change(&mut self, now: f64, change: Change);
+
+    /// Somebody else visits the page, and goes on until there is an answer: it is left alone until
+    /// its next outcome, where the policy can leave a page alone.
+    fn leave(&mut self, page: PageId) {
+        let _ = page;
+    }
 
     /// When the page is due as things stand, where the policy thinks in due times of pages.
     fn due(&self, page: PageId) -> Option<f64> {
@@ -44,11 +50,11 @@ pub trait Policy: Send {
     }
 }
 
-/// A policy's answer.
+/// A policy's answer, pages being numbered as `P` says.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Next {
+pub enum Next<P = PageId> {
     /// Visit this page now.
-    Visit(PageId),
+    Visit(P),
     /// Nothing before this instant, unless something changes; ask again then.
     Wait(f64),
     /// Nothing at all, unless something changes.

@@ -104,14 +104,22 @@ impl Policy for Intervals {
             self.interval[index] = self.rule.adapt(self.interval[index], changed);
         }
         let at = at + f64::from(self.interval[index]);
+        let server = ServerId(self.server[index]);
+        // a visit that somebody else asked for: the page is still in line
+        self.queues.remove(server, page);
         self.queues.push(
-            ServerId(self.server[index]),
+            server,
             Due {
                 at,
                 page,
                 period: 0.0,
             },
         );
+    }
+
+    fn leave(&mut self, page: PageId) {
+        self.queues
+            .remove(ServerId(self.server[page.index()]), page);
     }
 
     fn change(&mut self, now: f64, change: Change) {

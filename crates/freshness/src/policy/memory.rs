@@ -169,6 +169,9 @@ impl Memory {
 
     /// Queues the page a share of its delay after `from`.
     fn put_back(&mut self, page: PageId, from: f64, share: f64) {
+        if self.stale {
+            return; // a plan that is due queues all pages
+        }
         let delay = self.wait(page) * share;
         if delay.is_finite() {
             let server = ServerId(self.server[page.index()]);
@@ -267,9 +270,13 @@ impl Policy for Memory {
     }
 
     fn observe(&mut self, page: PageId, at: f64, outcome: Outcome<'_>) {
-        let asked = std::mem::take(&mut self.under_way[page.index()]);
-        if !asked || self.beliefs.weight(page) == 0.0 {
+        if self.beliefs.weight(page) == 0.0 {
             return;
+        }
+        let server = ServerId(self.server[page.index()]);
+        let asked = std::mem::take(&mut self.under_way[page.index()]);
+        if !asked {
+            self.queues.remove(server, page);
         }
         if outcome == Outcome::Failed {
             // nothing is known that was not known before; try again soon
@@ -281,9 +288,15 @@ impl Policy for Memory {
             let previous = previous.unwrap_or(f64::NEG_INFINITY);
             remembered.appeared.observe(previous, at, outcome);
         }
-        let server = ServerId(self.server[page.index()]);
         self.beliefs.observe(page, server, at, outcome);
         self.put_back(page, at, 1.0);
+    }
+
+    fn leave(&mut self, page: PageId) {
+        if !std::mem::replace(&mut self.under_way[page.index()], true) {
+            let server = ServerId(self.server[page.index()]);
+            self.queues.remove(server, page);
+        }
     }
 
     fn change(&mut self, now: f64, change: Change) {
@@ -311,8 +324,6 @@ impl Policy for Memory {
                 self.beliefs.set_round(self.pages as f64 / self.budget);
                 self.pending += 1;
                 match visited {
-                    // a plan that is due queues all pages
-                    _ if self.stale || self.under_way[page.index()] => {}
                     Some(at) => self.put_back(page, at, 1.0),
                     None => self.queues.push(server, due(now - FIRST, page)),
                 }
@@ -321,6 +332,7 @@ impl Policy for Memory {
                 let server = ServerId(self.server[page.index()]);
                 self.beliefs.remove(page, server);
                 self.remembered[page.index()] = None;
+                self.under_way[page.index()] = false;
                 self.pages -= 1;
                 self.pending += 1;
                 self.queues.remove(server, page);

@@ -24,6 +24,11 @@ pub enum Error {
         allocations = ALLOCATIONS.join(", ")
     )]
     Unknown(String),
+    /// It keeps no budget, or knows no politeness.
+    #[error(
+        "policy '{0}' is for simulations only: it does not keep to a budget or to the delays of hosts"
+    )]
+    NotForCrawls(String),
 }
 
 /// Policies whose names stand alone.

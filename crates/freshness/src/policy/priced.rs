@@ -283,10 +283,13 @@ impl<W: Worth> Policy for Priced<W> {
 
     fn observe(&mut self, page: PageId, at: f64, outcome: Outcome<'_>) {
         let server = ServerId(self.places[page.index()].server);
-        let asked = std::mem::take(&mut self.places[page.index()].under_way);
         let before = self.worth.stake(page);
-        if !asked || before.weight == 0.0 {
+        if before.weight == 0.0 {
             return;
+        }
+        let asked = std::mem::take(&mut self.places[page.index()].under_way);
+        if !asked {
+            self.queues.remove(server, page);
         }
         if outcome == Outcome::Failed {
             // nothing is known that was not known before; try again soon
@@ -296,6 +299,14 @@ impl<W: Worth> Policy for Priced<W> {
         self.worth.learn(page, server, at, outcome);
         self.market.replace(server, before, self.worth.stake(page));
         self.put_back(page, server, at, 1.0);
+    }
+
+    fn leave(&mut self, page: PageId) {
+        let place = &mut self.places[page.index()];
+        let server = ServerId(place.server);
+        if !std::mem::replace(&mut place.under_way, true) {
+            self.queues.remove(server, page);
+        }
     }
 
     fn change(&mut self, now: f64, change: Change) {
@@ -310,7 +321,8 @@ impl<W: Worth> Policy for Priced<W> {
                 if page.index() == self.places.len() {
                     self.places.push(Place::new(server.0));
                 } else {
-                    self.places[page.index()].server = server.0;
+                    // what came of a visit to the page that had this number is not of this one
+                    self.places[page.index()] = Place::new(server.0);
                 }
                 self.worth.add(page, server, weight, known);
                 if let Some(at) = visited {
@@ -321,7 +333,6 @@ impl<W: Worth> Policy for Priced<W> {
                 self.pages_on[server.index()] += 1;
                 self.worth.set_round(self.pages as f64 / self.budget);
                 match visited {
-                    _ if self.places[page.index()].under_way => {}
                     Some(at) => self.put_back(page, server, at, 1.0),
                     None => self.queues.push(server, due(now - FIRST, page)),
                 }
@@ -333,6 +344,7 @@ impl<W: Worth> Policy for Priced<W> {
                 self.pages -= 1;
                 self.pages_on[server.index()] -= 1;
                 self.queues.remove(server, page);
+                self.places[page.index()].under_way = false;
             }
             Change::Budget(budget) => {
                 // a visit made ahead of its time is still one visit

@@ -224,9 +224,13 @@ impl<A: Agent> Policy for Learner<A> {
 
     fn observe(&mut self, page: PageId, at: f64, outcome: Outcome<'_>) {
         let index = page.index();
-        let under_way = std::mem::take(&mut self.pages[index].under_way);
-        if !under_way || self.beliefs.weight(page) == 0.0 {
+        if self.beliefs.weight(page) == 0.0 {
             return;
+        }
+        let asked = std::mem::take(&mut self.pages[index].under_way);
+        if !asked {
+            let server = ServerId(self.pages[index].server);
+            self.queues.remove(server, page);
         }
         if outcome == Outcome::Failed {
             self.put_back(page, at, RETRY);
@@ -240,6 +244,14 @@ impl<A: Agent> Policy for Learner<A> {
         self.put_back(page, at, 1.0);
     }
 
+    fn leave(&mut self, page: PageId) {
+        let left = &mut self.pages[page.index()];
+        let server = ServerId(left.server);
+        if !std::mem::replace(&mut left.under_way, true) {
+            self.queues.remove(server, page);
+        }
+    }
+
     fn change(&mut self, now: f64, change: Change) {
         match change {
             Change::AddPage {
@@ -250,31 +262,25 @@ impl<A: Agent> Policy for Learner<A> {
                 visited,
             } => {
                 let index = page.index();
-                let under_way = self.pages.get(index).is_some_and(|page| page.under_way);
                 if index == self.pages.len() {
                     self.pages.push(Page::on(server.0));
                 } else {
                     self.pages[index] = Page::on(server.0);
-                    self.pages[index].under_way = under_way;
                 }
                 self.beliefs.add(page, server, weight, known);
                 self.count += 1;
                 self.weights += weight;
                 self.beliefs.set_round(self.round());
-                match visited {
-                    _ if under_way => {}
-                    Some(at) => {
-                        self.pages[index].under_way = true;
-                        self.observe(page, at, Outcome::Changed);
-                    }
-                    None => {
-                        let due = Due {
-                            at: now,
-                            page,
-                            period: FIRST,
-                        };
-                        self.queues.push(server, due);
-                    }
+                if let Some(at) = visited {
+                    self.pages[index].under_way = true;
+                    self.observe(page, at, Outcome::Changed);
+                } else {
+                    let due = Due {
+                        at: now,
+                        page,
+                        period: FIRST,
+                    };
+                    self.queues.push(server, due);
                 }
             }
             Change::RemovePage(page) => {
@@ -283,6 +289,7 @@ impl<A: Agent> Policy for Learner<A> {
                 self.weights -= self.beliefs.weight(page);
                 self.beliefs.remove(page, server);
                 self.queues.remove(server, page);
+                self.pages[page.index()].under_way = false;
             }
             Change::Budget(budget) => {
                 // a visit made ahead of its time is still one visit

@@ -1,0 +1,255 @@
+//! What stands between a crawler and its policy: which page is visited again, and when.
+//!
+//! The crawler knows pages by numbers of its own, which are stable and may be sparse; a policy
+//! numbers them densely and gives the number of a page that went to one that comes. The crawler
+//! tells what came of every visit, and here every word of it reaches the policy. What is learnt of
+//! a page fits into its row ([`Revisits::memo`]), what is known of all pages together into one
+//! record ([`Revisits::learnt`]): with both, work goes on after a restart.
+//!
+//! Instants are seconds on one clock that goes on across restarts and never runs backwards: wall
+//! time at the start, plus what a monotonic clock has counted since.
+
+mod beliefs;
+mod memo;
+mod numbers;
+
+pub use beliefs::{Belief, Estimated};
+
+use crate::ServerId;
+use crate::policy::{self, Change, Knowledge, Next, Outcome, Policy, Setup};
+use beliefs::Beliefs;
+use memo::Memo;
+use numbers::Numbers;
+
+/// The most pages that are asked for in vain before the crawler is told to come back later.
+const MOST_REFUSED: usize = 64;
+/// Then it is to wait for so many seconds.
+const BREATH: f64 = 0.05;
+
+/// Revisits to the pages of a crawl.
+pub struct Revisits {
+    policy: Box<dyn Policy>,
+    numbers: Numbers,
+    beliefs: Beliefs,
+    hosts: u32,
+    /// The latest instant that was told.
+    clock: f64,
+}
+
+/// The names of the policies that a crawl may use: those that keep to its budget and to the delays
+/// of its hosts.
+pub fn names() -> Vec<String> {
+    let mut names = policy::names();
+    names.retain(|name| is_for_crawls(name));
+    names
+}
+
+fn is_for_crawls(name: &str) -> bool {
+    !name.starts_with("per-page-") && !["multiplicative", "halfway"].contains(&name)
+}
+
+impl Revisits {
+    /// No pages yet. `guess` is a first guess of how often a page changes in a second; `learnt` is
+    /// what an earlier run knew of all pages; what cannot be read of it is as if it were not there.
+    pub fn new(
+        policy: &str,
+        start: f64,
+        guess: f64,
+        seed: u64,
+        learnt: Option<&[u8]>,
+    ) -> Result<Self, policy::Error> {
+        if !is_for_crawls(policy) {
+            return Err(policy::Error::NotForCrawls(policy.to_owned()));
+        }
+        let setup = Setup {
+            server: &[],
+            weight: None,
+            delay: &[],
+            budget: 1.0,
+            start,
+            seed,
+            knowledge: Knowledge::Online { guess },
+        };
+        let _ = learnt;
+        Ok(Self {
+            policy: policy::build(policy, &setup)?,
+            numbers: Numbers::default(),
+            beliefs: Beliefs::new(guess),
+            hosts: 0,
+            clock: start,
+        })
+    }
+
+    /// Adds a host, between two requests to which `delay` seconds must pass; hosts are numbered as
+    /// they come.
+    pub fn add_host(&mut self, now: f64, delay: f64) -> u32 {
+        let host = self.hosts;
+        self.hosts += 1;
+        self.set_delay(now, host, delay);
+        host
+    }
+
+    /// The time between two requests to a host from now on.
+    pub fn set_delay(&mut self, now: f64, host: u32, delay: f64) {
+        let server = ServerId(host);
+        self.tell(now, Change::Delay { server, delay });
+    }
+
+    /// Revisits per second from now on.
+    pub fn set_budget(&mut self, now: f64, visits_per_second: f64) {
+        self.tell(now, Change::Budget(visits_per_second));
+    }
+
+    /// A page that has a copy from now on, made at `visited`; or that had one before, and `memo`
+    /// says what was learnt of it. A page that is kept already stays as it is.
+    pub fn keep(
+        &mut self,
+        now: f64,
+        page: u32,
+        host: u32,
+        weight: f64,
+        visited: f64,
+        memo: Option<&[u8]>,
+    ) {
+        if self.keeps(page) {
+            return;
+        }
+        let number = self.numbers.give(page);
+        let memo = memo.and_then(Memo::from_bytes).unwrap_or(Memo {
+            last: visited,
+            ..Memo::default()
+        });
+        self.beliefs.add(number, host, &memo);
+        let added = Change::AddPage {
+            page: number,
+            server: ServerId(host),
+            weight,
+            known: (memo.visits > 1).then_some(memo.evidence),
+            visited: Some(memo.last),
+        };
+        self.tell(now, added);
+    }
+
+    /// What to do at `now`. A page to visit counts as under way until its outcome is told.
+    pub fn next(&mut self, now: f64) -> Next<u32> {
+        self.clock = self.clock.max(now);
+        for _ in 0..MOST_REFUSED {
+            match self.policy.next(self.clock) {
+                // a plan knows nothing of visits under way: this page must not have two
+                Next::Visit(number) if self.numbers.is_away(number) => {}
+                Next::Visit(number) => {
+                    self.numbers.set_away(number, true);
+                    return Next::Visit(self.numbers.page(number));
+                }
+                Next::Wait(at) => return Next::Wait(at),
+                Next::Idle => return Next::Idle,
+            }
+        }
+        Next::Wait(self.clock + BREATH)
+    }
+
+    /// A visit, asked for here or by somebody else, had an answer. [`Outcome::LastModified`] is for
+    /// content that changed; a date that it cannot have, before the last visit or after this one,
+    /// is left out. A page that is not kept is none of our business.
+    pub fn visited(&mut self, page: u32, at: f64, outcome: Outcome<'_>) {
+        let Some(number) = self.numbers.get(page) else {
+            return;
+        };
+        let last = self.beliefs.last_visit(number);
+        let at = at.max(last);
+        self.clock = self.clock.max(at);
+        let outcome = match outcome {
+            Outcome::LastModified(modified) if !(modified > last && modified <= at) => {
+                Outcome::Changed
+            }
+            other => other,
+        };
+        self.numbers.set_away(number, false);
+        if outcome != Outcome::Failed {
+            self.beliefs.observe(number, at, outcome);
+        }
+        self.policy.observe(number, at, outcome);
+    }
+
+    /// A visit had no answer. Whoever asked tries again at a time of his own and tells what came of
+    /// it; until then nobody else is sent there.
+    pub fn failed(&mut self, page: u32, at: f64) {
+        self.clock = self.clock.max(at);
+        if let Some(number) = self.numbers.get(page) {
+            self.numbers.set_away(number, true);
+            self.policy.leave(number);
+        }
+    }
+
+    /// A visit was not made, and nobody will make up for it: the page is asked for again after a
+    /// part of its usual time.
+    pub fn postponed(&mut self, page: u32, now: f64) {
+        self.visited(page, now, Outcome::Failed);
+    }
+
+    /// A page no longer to be visited: gone, excluded, out of scope or moved elsewhere.
+    pub fn drop_page(&mut self, page: u32, now: f64) {
+        let Some(number) = self.numbers.take(page) else {
+            return;
+        };
+        self.beliefs.remove(number);
+        self.tell(now, Change::RemovePage(number));
+    }
+
+    /// A sitemap, feed or ping says that the page changed; it may be wrong.
+    pub fn signal(&mut self, now: f64, page: u32) {
+        if let Some(number) = self.numbers.get(page) {
+            self.tell(now, Change::Signal(number));
+        }
+    }
+
+    /// Whether the page is one of ours.
+    pub fn keeps(&self, page: u32) -> bool {
+        self.numbers.get(page).is_some()
+    }
+
+    /// How many pages are kept.
+    pub fn pages(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// When the page is due as things stand, where the policy thinks in due times of pages.
+    pub fn due(&self, page: u32) -> Option<f64> {
+        self.policy.due(self.numbers.get(page)?)
+    }
+
+    /// All that was learnt of the page, for its row; empty when it is not kept. It changes with
+    /// every word about the page.
+    pub fn memo(&self, page: u32) -> Vec<u8> {
+        let number = self.numbers.get(page);
+        number.map_or_else(Vec::new, |number| self.beliefs.memo(number).to_bytes())
+    }
+
+    /// What is known of all pages together.
+    pub fn learnt(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// What is believed of a page.
+    pub fn belief(&self, page: u32) -> Option<Belief> {
+        Some(self.beliefs.belief(self.numbers.get(page)?))
+    }
+
+    /// The chance that the copy of the page is what its server has now.
+    pub fn chance_fresh(&self, page: u32, now: f64) -> Option<f64> {
+        Some(self.beliefs.chance_fresh(self.numbers.get(page)?, now))
+    }
+
+    /// How fresh the copies are, over all of them or over an even sample when they are many.
+    pub fn estimated(&self, now: f64, sample: usize) -> Estimated {
+        self.beliefs.estimated(now, sample)
+    }
+
+    fn tell(&mut self, now: f64, change: Change) {
+        self.clock = self.clock.max(now);
+        self.policy.change(self.clock, change);
+    }
+}
+
+#[cfg(test)]
+mod tests;

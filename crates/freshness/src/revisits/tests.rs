@@ -1,0 +1,185 @@
+use super::*;
+
+fn revisits(policy: &str) -> Revisits {
+    let mut revisits = Revisits::new(policy, 0.0, 1e-3, 1, None).unwrap();
+    revisits.set_budget(0.0, 10.0);
+    revisits
+}
+
+/// Visits handed out from `now` until `until`, each answered at once.
+fn run(revisits: &mut Revisits, now: &mut f64, until: f64) -> Vec<u32> {
+    let mut visits = Vec::new();
+    while *now < until {
+        match revisits.next(*now) {
+            Next::Visit(page) => {
+                visits.push(page);
+                revisits.visited(page, *now, Outcome::Unchanged);
+            }
+            Next::Wait(at) => *now = at.max(*now + 1e-6).min(until),
+            Next::Idle => *now = until,
+        }
+    }
+    visits
+}
+
+fn count(visits: &[u32], page: u32) -> usize {
+    visits.iter().filter(|&&visited| visited == page).count()
+}
+
+/// Six pages vanish with visits under way; six others get their numbers. They used to be taken for
+/// under way for ever.
+#[test]
+fn pages_that_take_over_the_numbers_of_vanished_ones_are_visited() {
+    for name in names() {
+        let mut revisits = revisits(&name);
+        let host = revisits.add_host(0.0, 0.01);
+        for page in 0..7 {
+            revisits.keep(0.0, page, host, 1.0, 0.0, None);
+        }
+        let (mut now, mut away) = (0.0, Vec::new());
+        while away.len() < 7 && now < 100.0 {
+            match revisits.next(now) {
+                Next::Visit(page) => away.push(page),
+                Next::Wait(at) => now = at.max(now + 1e-6),
+                Next::Idle => break,
+            }
+        }
+        for page in away {
+            if page == 0 {
+                revisits.visited(page, now, Outcome::Unchanged);
+            } else {
+                revisits.drop_page(page, now);
+            }
+        }
+        for page in 1..7 {
+            revisits.drop_page(page, now);
+            revisits.keep(now, 100 + page, host, 1.0, now, None);
+        }
+        let until = now + 200.0;
+        let visits = run(&mut revisits, &mut now, until);
+        for page in (101..107).chain([0]) {
+            let visited = count(&visits, page);
+            assert!(visited > 3, "{name} visits {page} {visited} times");
+        }
+        assert!(visits.iter().all(|&page| page == 0 || page > 100), "{name}");
+    }
+}
+
+#[test]
+fn a_page_that_failed_is_nobody_elses_until_its_next_outcome() {
+    for name in names() {
+        let mut revisits = revisits(&name);
+        let host = revisits.add_host(0.0, 0.01);
+        for page in 0..5 {
+            revisits.keep(0.0, page, host, 1.0, 0.0, None);
+        }
+        let mut now = 0.0;
+        run(&mut revisits, &mut now, 10.0);
+        revisits.failed(3, now);
+        let visits = run(&mut revisits, &mut now, 40.0);
+        assert_eq!(count(&visits, 3), 0, "{name}");
+        assert!(visits.len() > 100, "{name}: {}", visits.len());
+        revisits.visited(3, now, Outcome::Changed);
+        let visits = run(&mut revisits, &mut now, 200.0);
+        assert!(count(&visits, 3) > 3, "{name}");
+    }
+}
+
+#[test]
+fn a_page_whose_visit_was_not_made_comes_again() {
+    for name in names() {
+        let mut revisits = revisits(&name);
+        let host = revisits.add_host(0.0, 0.01);
+        for page in 0..5 {
+            revisits.keep(0.0, page, host, 1.0, 0.0, None);
+        }
+        let (mut now, mut postponed) = (0.0, [0; 5]);
+        while now < 100.0 {
+            match revisits.next(now) {
+                Next::Visit(page) => {
+                    postponed[page as usize] += 1;
+                    revisits.postponed(page, now);
+                }
+                Next::Wait(at) => now = at.max(now + 1e-6),
+                Next::Idle => panic!("{name} has nothing to do"),
+            }
+        }
+        assert!(
+            postponed.iter().all(|&times| times > 3),
+            "{name}: {postponed:?}"
+        );
+    }
+}
+
+#[test]
+fn a_visit_that_somebody_else_asked_for_teaches_as_well() {
+    let mut revisits = revisits("default");
+    let host = revisits.add_host(0.0, 1.0);
+    for page in 0..100 {
+        revisits.keep(0.0, page, host, 1.0, 0.0, None);
+    }
+    for visit in 1..20 {
+        revisits.visited(7, 5.0 * f64::from(visit), Outcome::Changed);
+    }
+    let rate = |page| revisits.belief(page).unwrap().rate.rate;
+    assert!(rate(7) > 3.0 * rate(8), "{} {}", rate(7), rate(8));
+    assert_eq!(revisits.belief(7).unwrap().visits, 20);
+    assert!(revisits.due(7).unwrap() > 95.0);
+    assert!(revisits.chance_fresh(7, 100.0) < revisits.chance_fresh(8, 100.0));
+    let estimated = revisits.estimated(100.0, 1000);
+    assert_eq!((estimated.copies, estimated.never_revisited), (100, 99));
+}
+
+#[test]
+fn only_policies_that_keep_to_budget_and_delays_are_for_crawls() {
+    for name in ["per-page-cho", "halfway", "multiplicative"] {
+        let refused = Revisits::new(name, 0.0, 1.0, 1, None).err().unwrap();
+        assert!(refused.to_string().contains(name), "{refused}");
+    }
+    assert!(names().len() > 60);
+}
+
+#[test]
+fn dates_that_a_page_cannot_have_are_left_out() {
+    let mut revisits = revisits("default");
+    let host = revisits.add_host(0.0, 1.0);
+    for page in 0..4 {
+        revisits.keep(0.0, page, host, 1.0, 0.0, None);
+    }
+    let outcomes = [
+        Outcome::Changed,
+        Outcome::LastModified(-5.0),
+        Outcome::LastModified(1e9),
+        Outcome::LastModified(f64::NAN),
+    ];
+    for (page, outcome) in (0..).zip(outcomes) {
+        revisits.visited(page, 10.0, outcome);
+    }
+    // the bytes end with the evidence
+    let memos: Vec<Vec<u8>> = (0..4).map(|page| revisits.memo(page)).collect();
+    let rate = |page: u32| revisits.belief(page).unwrap().rate.rate;
+    for page in 1..4 {
+        assert!((rate(page) / rate(0) - 1.0).abs() < 0.05, "{memos:?}");
+    }
+}
+
+#[test]
+fn memos_bring_back_what_was_believed() {
+    let mut before = revisits("default");
+    let host = before.add_host(0.0, 0.1);
+    for page in 0..20 {
+        before.keep(0.0, page, host, 1.0, 0.0, None);
+    }
+    let mut now = 0.0;
+    run(&mut before, &mut now, 100.0);
+    let mut after = revisits("default");
+    after.add_host(now, 0.1);
+    for page in 0..20 {
+        after.keep(now, page, host, 1.0, 0.0, Some(&before.memo(page)));
+    }
+    for page in 0..20 {
+        let (old, new) = (before.belief(page).unwrap(), after.belief(page).unwrap());
+        assert_eq!((old.visits, old.last_visit), (new.visits, new.last_visit));
+        assert!((old.rate.rate / new.rate.rate - 1.0).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,151 @@
+//! The requests of a visit, and what their ends mean for politeness.
+
+use super::Workers;
+use crate::cause;
+use crate::message::{Event, Visit};
+use fetch::{Exchange, FetchError, Request, Validators};
+use frontier::politeness::Answer;
+use frontier::retry_after;
+use frontier::robots::{Fetched, Standing, next_hop};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use url::Url;
+
+/// robots.txt beyond this is not read.
+const ROBOTS_BYTES: u64 = 512 << 10;
+
+/// How a request ended.
+pub(super) struct Ended {
+    pub answer: Result<Exchange, FetchError>,
+    pub took: Duration,
+}
+
+impl Ended {
+    pub fn bytes(&self) -> u64 {
+        let exchange = self.answer.as_ref();
+        exchange.map_or(0, |exchange| exchange.body.len() as u64)
+    }
+}
+
+/// A robots.txt to be fetched.
+pub(super) struct RobotsTxt {
+    pub host: u32,
+    /// The host whose it is; another one after a redirect.
+    pub of: u32,
+    pub url: Url,
+    pub address: IpAddr,
+    pub hops: u8,
+    pub previous: Option<Arc<Standing>>,
+}
+
+impl Workers {
+    /// Makes a request, begun at `at`, and lets the keeper know that the host is free again.
+    async fn request(&self, host: u32, address: IpAddr, request: Request<'_>, at: f64) -> Ended {
+        let started = Instant::now();
+        let answer = self.fetcher.fetch(request).await;
+        let took = started.elapsed();
+        let ended = Ended { answer, took };
+        self.tell(Event::Ended {
+            host,
+            address,
+            answer: Some(for_politeness(&ended, at)),
+            bytes: ended.bytes(),
+        });
+        ended
+    }
+
+    /// Requests a page.
+    pub(super) async fn page(
+        &self,
+        visit: &Visit,
+        url: &Url,
+        validators: Option<&Validators>,
+        at: f64,
+    ) -> Ended {
+        let request = Request {
+            validators,
+            ..Request::get(url, visit.address)
+        };
+        let ended = self.request(visit.host, visit.address, request, at).await;
+        let took = ended.took;
+        match &ended.answer {
+            Ok(exchange) => tracing::debug!(
+                %url, status = exchange.status, bytes = exchange.body.len(), ?took, "fetched"
+            ),
+            Err(error) => tracing::debug!(%url, %error, ?took, "failed"),
+        }
+        ended
+    }
+
+    /// Requests robots.txt.
+    pub(super) async fn robots(&self, wanted: RobotsTxt, at: f64) -> Event {
+        let RobotsTxt { of, url, hops, .. } = wanted;
+        let request = Request {
+            max_body: Some(ROBOTS_BYTES),
+            accept: Some("text/plain,*/*;q=0.8"),
+            ..Request::get(&url, wanted.address)
+        };
+        let ended = self.request(wanted.host, wanted.address, request, at).await;
+        let bytes = ended.bytes();
+        let at = at + ended.took.as_secs_f64();
+        let standing = |fetched, max_age| {
+            Arc::new(Standing::after(
+                wanted.previous.as_deref(),
+                fetched,
+                max_age,
+                at,
+            ))
+        };
+        let exchange = match ended.answer {
+            Ok(exchange) => exchange,
+            Err(error) => {
+                tracing::debug!(%url, %error, "robots.txt cannot be fetched");
+                return Event::Robots {
+                    of,
+                    standing: standing(Fetched::Failure, None),
+                    failure: Some(error.code()),
+                };
+            }
+        };
+        tracing::debug!(%url, status = exchange.status, bytes, "robots.txt");
+        let location = exchange.location();
+        if let Some(to) = next_hop(&url, exchange.status, location.as_deref(), hops) {
+            let hops = hops + 1;
+            return Event::RobotsMoved { of, to, hops };
+        }
+        let body = exchange.decoded(ROBOTS_BYTES).map(|decoded| decoded.bytes);
+        let fetched = Fetched::Answer {
+            status: exchange.status,
+            body: body.as_deref().unwrap_or_default(),
+        };
+        let max_age = exchange.max_age().map(|age| age.as_secs_f64());
+        Event::Robots {
+            of,
+            standing: standing(fetched, max_age),
+            failure: match exchange.status {
+                429 => Some(cause::TOO_MANY),
+                500.. => Some(cause::SERVER_ERROR),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// What an answer to a request begun at `at`, or none, means for politeness.
+fn for_politeness(ended: &Ended, at: f64) -> Answer {
+    match &ended.answer {
+        Ok(exchange) if matches!(exchange.status, 429 | 503) => {
+            let now = at + ended.took.as_secs_f64();
+            let retry_after = exchange.retry_after();
+            Answer::Slower {
+                retry_after: retry_after.and_then(|value| retry_after::parse(&value, now)),
+            }
+        }
+        Ok(exchange) => Answer::Fine {
+            seconds: exchange.total.as_secs_f64(),
+        },
+        Err(FetchError::AddressRefused(_) | FetchError::Url(_)) => Answer::Fine { seconds: 0.0 },
+        Err(_) => Answer::Silent,
+    }
+}
