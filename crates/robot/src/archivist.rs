@@ -1,22 +1,23 @@
 //! The archivist: puts on disk what workers found, admits links, and tells the keeper.
 //!
-//! One thread. It takes what has come in since the last batch, writes the archive records, admits
+//! It takes what has come in since the last batch, writes the archive records, admits
 //! the links in memory, syncs the archive, and commits rows, observations and admissions in one
 //! go. Only then does the keeper hear of it, so a crash fetches again rather than loses. While a
-//! batch is being synced the next one gathers in the channel; when that is full, workers wait.
+//! batch is being synced the next one gathers in the channel, which the keeper keeps from growing:
+//! it hands out no more work while much waits to be stored.
 
+use crate::drive::Heard;
 use crate::message::{Event, Found, Stored, VisitResult, Visited, Write};
 use crate::visit::millis;
 use frontier::trap::Traps;
 use parse::TextPrint;
 use std::collections::{HashMap, VecDeque};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 use storage::archive::Archive;
 use storage::{
     Admission, Batch, Candidate, HostId, Observation, Outcome, PageId, PageState, Store,
 };
-use tokio::sync::mpsc;
 
 /// The most that goes into one batch.
 const BATCH: usize = 512;
@@ -27,48 +28,53 @@ const MOST_REDIRECTS: usize = 10;
 /// Texts remembered for each host, to tell near-duplicates in a row.
 const RECENT_TEXTS: usize = 4;
 
-pub(crate) struct Archivist {
-    pub store: Store,
-    pub archive: Option<Archive>,
-    pub traps: Traps,
-    pub keeper: Sender<Event>,
-    pub recent: HashMap<u32, VecDeque<TextPrint>>,
+/// Puts on disk what it is given.
+pub struct Archivist {
+    store: Store,
+    archive: Option<Archive>,
+    traps: Traps,
+    recent: HashMap<u32, VecDeque<TextPrint>>,
     /// The origins of hosts the keeper knows.
-    pub told_hosts: u32,
+    told_hosts: u32,
 }
 
 impl Archivist {
-    /// Works until the channel is closed and empty, then closes the store.
-    pub fn run(mut self, mut inbox: mpsc::Receiver<Write>) {
-        let mut gathered = Vec::with_capacity(BATCH);
-        while let Some(first) = inbox.blocking_recv() {
-            let began = Instant::now();
-            gathered.push(first);
-            while gathered.len() < BATCH
-                && let Ok(next) = inbox.try_recv()
-            {
-                gathered.push(next);
-            }
-            match self.write(&mut gathered) {
-                Ok(stored) => {
-                    // nobody listens any more when all ends
-                    let _ = self.keeper.send(Event::Stored(stored));
-                }
-                Err(error) => {
-                    let _ = self.keeper.send(Event::Broken(error.to_string()));
-                    return;
-                }
-            }
-            if !inbox.is_closed() {
-                std::thread::sleep(PACE.saturating_sub(began.elapsed()));
-            }
+    /// Into this store and archive; the keeper knows the hosts in it.
+    pub fn new(store: Store, archive: Option<Archive>, traps: Traps) -> Self {
+        Self {
+            told_hosts: store.host_count(),
+            store,
+            archive,
+            traps,
+            recent: HashMap::new(),
         }
     }
 
-    fn write(&mut self, gathered: &mut Vec<Write>) -> storage::Result<Stored> {
+    /// Works until nobody can send any more, then closes the store.
+    pub(crate) fn run(mut self, inbox: &Receiver<Write>, keeper: &Sender<Heard>) {
+        while let Ok(first) = inbox.recv() {
+            let began = Instant::now();
+            let more = inbox.try_iter().take(BATCH - 1);
+            let gathered: Vec<Write> = std::iter::once(first).chain(more).collect();
+            // nobody listens any more when all ends
+            match self.write(gathered) {
+                Ok(stored) => {
+                    let _ = keeper.send(Heard::Event(Event::Stored(stored)));
+                }
+                Err(error) => {
+                    let _ = keeper.send(Heard::Event(Event::Broken(error.to_string())));
+                    return;
+                }
+            }
+            std::thread::sleep(PACE.saturating_sub(began.elapsed()));
+        }
+    }
+
+    /// Writes all of it in one go; says what is on disk then.
+    pub fn write(&mut self, gathered: Vec<Write>) -> storage::Result<Stored> {
         let mut stored = Stored::default();
         let mut batch = Batch::default();
-        for write in gathered.drain(..) {
+        for write in gathered {
             match write {
                 Write::Visited(visited) => self.take(*visited, &mut batch, &mut stored)?,
                 Write::Links(links) => {
@@ -76,6 +82,7 @@ impl Archivist {
                     stored.lists += 1;
                 }
                 Write::Host { host, blob } => batch.hosts.push((HostId(host), blob)),
+                Write::Learnt(record) => batch.learnt = Some(record),
                 Write::Moved { of, to, hops } => {
                     let host = self.store.host(&to[..url::Position::BeforePath])?;
                     stored.moved.push((of, to, hops, host));
@@ -120,7 +127,7 @@ impl Archivist {
                 && full
             {
                 row.place = Some(place);
-                row.copied = Some(millis(done.at));
+                row.copied = Some(millis(done.at.wall));
             }
             if let Some(request) = request {
                 archive.append(&request)?;
@@ -156,7 +163,7 @@ impl Archivist {
             };
             batch.observations.push(Observation {
                 page: done.page,
-                at: millis(done.at),
+                at: millis(done.at.wall),
                 outcome,
                 modified,
                 status,
@@ -168,7 +175,7 @@ impl Archivist {
         if let Some(row) = row {
             batch.pages.push((done.page, row));
         }
-        stored.visits.push(done);
+        stored.visits.push(done.page);
         Ok(())
     }
 

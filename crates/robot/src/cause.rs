@@ -10,6 +10,8 @@ pub const SERVER_ERROR: u8 = 72;
 pub const CUT_SHORT: u8 = 73;
 /// 404 or 410, once.
 pub const MISSING: u8 = 74;
+/// A worker fell over it.
+pub const LOST: u8 = 75;
 /// Fenced off by robots.txt.
 pub const ROBOTS: u8 = 80;
 /// Out of scope.
@@ -44,6 +46,7 @@ pub fn word(code: u8) -> &'static str {
         SERVER_ERROR => "server-error",
         CUT_SHORT => "cut-short",
         MISSING => "missing",
+        LOST => "lost",
         ROBOTS => "robots",
         OUT_OF_SCOPE => "out-of-scope",
         TYPE => "content-type",

@@ -1,7 +1,7 @@
 //! A socket in the data directory, through which other processes see a running crawl. A question
 //! is a line of JSON, and so is its answer.
 
-use crate::message::{Event, Question};
+use crate::drive::{Heard, Question};
 use crate::view::{HostView, PageWait, Status};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
@@ -31,13 +31,13 @@ pub(crate) fn socket(data: &Path) -> PathBuf {
     data.join("robot.sock")
 }
 
-pub(crate) async fn serve(listener: UnixListener, events: Sender<Event>) {
+pub(crate) async fn serve(listener: UnixListener, events: Sender<Heard>) {
     while let Ok((connection, _)) = listener.accept().await {
         tokio::spawn(answer(connection, events.clone()));
     }
 }
 
-async fn answer(connection: Connection, events: Sender<Event>) {
+async fn answer(connection: Connection, events: Sender<Heard>) {
     let (read, mut write) = connection.into_split();
     let mut lines = tokio::io::BufReader::new(read.take(LONGEST)).lines();
     let Ok(Some(line)) = lines.next_line().await else {
@@ -54,13 +54,13 @@ async fn answer(connection: Connection, events: Sender<Event>) {
     }
 }
 
-fn ask_keeper(ask: Ask, events: &Sender<Event>) -> Option<String> {
+fn ask_keeper(ask: Ask, events: &Sender<Heard>) -> Option<String> {
     fn wait<T: Serialize>(
-        events: &Sender<Event>,
+        events: &Sender<Heard>,
         question: impl FnOnce(Sender<T>) -> Question,
     ) -> Option<String> {
         let (reply, answer) = channel();
-        events.send(Event::Ask(question(reply))).ok()?;
+        events.send(Heard::Ask(question(reply))).ok()?;
         serde_json::to_string(&answer.recv_timeout(PATIENCE).ok()?).ok()
     }
     match ask {
@@ -68,7 +68,7 @@ fn ask_keeper(ask: Ask, events: &Sender<Event>) -> Option<String> {
         Ask::Hosts => wait(events, Question::Hosts),
         Ask::Page(page) => wait(events, |reply| Question::Page(storage::PageId(page), reply)),
         Ask::Stop => {
-            events.send(Event::Stop).ok()?;
+            events.send(Heard::Stop).ok()?;
             Some("true".into())
         }
     }

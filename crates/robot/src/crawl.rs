@@ -3,30 +3,28 @@
 use crate::archivist::Archivist;
 use crate::config::{Config, Invalid};
 use crate::control;
-use crate::keeper::{Hands, Keeper, Until};
+use crate::clock::Clock;
+use crate::drive::{Driver, Heard};
+use crate::keeper::{self, Keeper, Until};
 use crate::losses::Losses;
-use crate::message::{Event, Found, Write};
+use crate::message::{Found, Write};
 use crate::metrics;
 use crate::offline;
 use crate::reading::Rules;
 use crate::view::Status;
-use crate::visit::{Workers, millis, now};
+use crate::visit::{Workers, millis};
 use fetch::{Fetcher, Options};
 use frontier::key::parse_link;
 use frontier::scope::Scope;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use storage::archive::{Archive, ArchiveOptions, Recovered};
 use storage::{Damage, Durability, Reader, Store, StoreOptions};
-use tokio::sync::mpsc;
 use url::Url;
 
-/// Visits that wait for the archivist before workers are held back.
-const WAITING_TO_BE_STORED: usize = 512;
 /// Requests under way when the crawl is stopped have this long to end.
 const LAST_REQUESTS: Duration = Duration::from_millis(1200);
 
@@ -42,8 +40,8 @@ pub enum StartError {
     NoSeeds(PathBuf),
     #[error("scope: {0}")]
     Scope(#[from] frontier::scope::Invalid),
-    #[error("revisit.policy: {0}")]
-    Policy(#[from] freshness::policy::Error),
+    #[error(transparent)]
+    Keeper(#[from] keeper::Refused),
     #[error("fetch.allow_networks: {0}")]
     Network(String),
     #[error("fetch.extra_roots: {path}: {error}")]
@@ -77,7 +75,7 @@ pub struct Mended {
 
 /// A crawl at work.
 pub struct Crawl {
-    events: Sender<Event>,
+    events: Sender<Heard>,
     shown: Arc<Mutex<Status>>,
     thread: Option<JoinHandle<Result<(), String>>>,
     /// What had to be mended at the start.
@@ -96,7 +94,11 @@ pub fn archive_directory(data: &Path) -> PathBuf {
 
 /// Whether a crawl could be started with it, as far as can be told without its data.
 pub fn check(config: &Config) -> Result<(), StartError> {
-    Prepared::new(config, Until::Stopped).map(|_| ())
+    let prepared = Prepared::new(config)?;
+    let clock = Clock::start(None);
+    let now = clock.now();
+    Keeper::new(config.clone(), Until::Stopped, prepared.rules, clock, now, None)?;
+    Ok(())
 }
 
 /// All that a crawl needs besides its data.
@@ -104,45 +106,29 @@ struct Prepared {
     seeds: Vec<Url>,
     rules: Arc<Rules>,
     fetcher: Fetcher,
-    shown: Arc<Mutex<Status>>,
-    keeper: Keeper,
 }
 
 impl Prepared {
-    fn new(config: &Config, until: Until) -> Result<Self, StartError> {
+    fn new(config: &Config) -> Result<Self, StartError> {
         config.check()?;
-        let revisits = config.revisit.budget()?;
         let seeds = read_seeds(config)?;
         let scope = Scope::new(&config.scope, &seeds)?;
-        let rules = Arc::new(Rules::new(config, scope));
-        let fetcher = Fetcher::new(fetch_options(config)?)?;
-        let shown = Arc::new(Mutex::new(Status::default()));
-        let keeper = Keeper::new(
-            config.clone(),
-            revisits,
-            until,
-            rules.clone(),
-            shown.clone(),
-        )?;
         Ok(Self {
             seeds,
-            rules,
-            fetcher,
-            shown,
-            keeper,
+            rules: Arc::new(Rules::new(config, scope)),
+            fetcher: Fetcher::new(fetch_options(config)?)?,
         })
     }
 }
 
 /// Starts a crawl, or goes on with the one in the data directory.
 pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
+    check(config)?;
     let Prepared {
         seeds,
         rules,
         fetcher,
-        shown,
-        mut keeper,
-    } = Prepared::new(config, until)?;
+    } = Prepared::new(config)?;
     let durability = if config.state.synced {
         Durability::Synced
     } else {
@@ -165,10 +151,22 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
         error,
     })?;
     let archive = open_archive(config, durability)?;
+    let learnt = store.learnt();
+    let stood = learnt.and_then(keeper::clock_stood);
+    let clock = Clock::start(stood.as_ref());
+    let now = clock.now();
+    let mut keeper = Keeper::new(
+        config.clone(),
+        until,
+        rules.clone(),
+        clock.clone(),
+        now,
+        learnt,
+    )?;
     let mut losses = Losses::default();
     let unreadable = |error| losses.note(&error, "URLs are not readable; those pages are lost");
     let traps = offline::traps(config, store.reader(), None, unreadable)?;
-    keeper.restore(&store, &mut losses)?;
+    keeper.restore(now, &store, &mut losses)?;
     let mended = Mended {
         store: losses.beside(store.damage()),
         archive: archive
@@ -179,25 +177,15 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
     let reader = Reader::open(&state)?;
 
     let (events, heard) = channel();
-    let (to_archivist, inbox) = mpsc::channel(WAITING_TO_BE_STORED);
-    let archivist = Archivist {
-        told_hosts: store.host_count(),
-        store,
-        archive,
-        traps,
-        keeper: events.clone(),
-        recent: HashMap::new(),
+    let (archivist, inbox) = channel();
+    let first = Write::Links(as_found(seeds, &rules, now.wall));
+    archivist.send(first).expect("its other end is here");
+    let teller = events.clone();
+    let tell = move |event| {
+        // the keeper is gone only when all ends
+        let _ = teller.send(Heard::Event(event));
     };
-    let first = Write::Links(as_found(seeds, &rules));
-    to_archivist.try_send(first).expect("the channel is empty");
-    let workers = Arc::new(Workers::new(
-        config,
-        fetcher,
-        reader,
-        rules,
-        events.clone(),
-        to_archivist.clone(),
-    ));
+    let workers = Workers::new(config, fetcher, reader, rules, clock.clone(), Box::new(tell));
     let system = |what: &str| {
         let what = what.to_owned();
         move |error| StartError::System { what, error }
@@ -206,16 +194,26 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
         .enable_all()
         .build()
         .map_err(system("starting threads"))?;
+    let shown = Arc::new(Mutex::new(Status::default()));
     let served = Served::open(config, &runtime, &events, &shown)?;
-    let hands = Hands {
-        events: heard,
-        archivist: to_archivist,
+    let storing = Storing {
+        archivist: Archivist::new(store, archive, traps),
+        inbox,
+        keeper: events.clone(),
+    };
+    let driver = Driver {
+        keeper,
+        clock,
+        heard,
+        teller: events.clone(),
+        archivist,
         runtime: runtime.handle().clone(),
-        workers,
+        workers: Arc::new(workers),
+        shown: shown.clone(),
     };
     let thread = std::thread::Builder::new()
         .name("keeper".into())
-        .spawn(move || run(keeper, hands, archivist, inbox, runtime, served))
+        .spawn(move || run(driver, storing, runtime, served))
         .map_err(system("starting threads"))?;
     Ok(Crawl {
         events,
@@ -225,37 +223,32 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
     })
 }
 
+/// The archivist and its channels.
+struct Storing {
+    archivist: Archivist,
+    inbox: Receiver<Write>,
+    keeper: Sender<Heard>,
+}
+
 /// Runs all stages until the keeper is done, and lets the others finish.
 fn run(
-    mut keeper: Keeper,
-    hands: Hands,
-    archivist: Archivist,
-    inbox: mpsc::Receiver<Write>,
+    mut driver: Driver,
+    storing: Storing,
     runtime: tokio::runtime::Runtime,
     served: Served,
 ) -> Result<(), String> {
     let storing = std::thread::Builder::new()
         .name("archivist".into())
-        .spawn(move || archivist.run(inbox))
+        .spawn(move || storing.archivist.run(&storing.inbox, &storing.keeper))
         .map_err(|error| format!("starting threads: {error}"))?;
-    keeper.run(&hands);
+    driver.run();
     // no more jobs; what is under way may end, and is stored
-    let patience = Instant::now() + LAST_REQUESTS;
-    keeper.end(&hands, patience);
-    let Hands {
-        workers,
-        archivist,
-        events,
-        ..
-    } = hands;
-    drop(archivist);
-    while Arc::strong_count(&workers) > 1 && Instant::now() < patience {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    drop((workers, served));
+    driver.end(Instant::now() + LAST_REQUESTS);
+    driver.archivist = channel().0;
+    drop(served);
     runtime.shutdown_timeout(Duration::from_millis(100));
     let stored = storing.join();
-    let result = keeper.settle(&events);
+    let result = driver.settle();
     result.and(stored.map_err(|_| "the archivist panicked".into()))
 }
 
@@ -268,7 +261,7 @@ impl Served {
     fn open(
         config: &Config,
         runtime: &tokio::runtime::Runtime,
-        events: &Sender<Event>,
+        events: &Sender<Heard>,
         shown: &Arc<Mutex<Status>>,
     ) -> Result<Self, StartError> {
         let _inside = runtime.enter();
@@ -321,14 +314,14 @@ impl Crawl {
 
     /// Asks it to stop; `wait` tells when it has.
     pub fn stop(&self) {
-        let _ = self.events.send(Event::Stop);
+        let _ = self.events.send(Heard::Stop);
     }
 
     /// Something that stops it, for another thread.
     pub fn stopper(&self) -> impl Fn() + Send + 'static {
         let events = self.events.clone();
         move || {
-            let _ = events.send(Event::Stop);
+            let _ = events.send(Heard::Stop);
         }
     }
 
@@ -357,8 +350,8 @@ fn read_seeds(config: &Config) -> Result<Vec<Url>, StartError> {
     config.seeds.iter().map(read).collect()
 }
 
-fn as_found(seeds: Vec<Url>, rules: &Rules) -> Vec<Found> {
-    let at = millis(now());
+fn as_found(seeds: Vec<Url>, rules: &Rules, wall: f64) -> Vec<Found> {
+    let at = millis(wall);
     let found = |url: Url| Found {
         key: rules.canonical.key(&url),
         url,

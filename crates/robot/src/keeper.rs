@@ -230,14 +230,14 @@ impl Keeper {
                     if let Some(cause) = failure {
                         self.count_failure(crate::cause::word(cause));
                     }
-                    self.robots_known(now, ticket.of, standing);
+                    self.robots_known(now, ticket.of(), standing);
                 }
             }
             Event::RobotsMoved { ticket, to, hops } => {
                 if let Some(ticket) = self.tickets.close(ticket) {
                     // the archivist knows which number the other host has
                     self.unstored += 1;
-                    let of = ticket.of;
+                    let of = ticket.of();
                     self.writes.push(Write::Moved { of, to, hops });
                 }
             }
@@ -328,9 +328,9 @@ impl Keeper {
             && self.lines.new_waiting() + self.lines.due_waiting() + self.errands.len() == 0
     }
 
-    /// Whether a request is under way.
-    pub fn is_waiting_for_answers(&self) -> bool {
-        self.tickets.requests() > 0 && self.broken.is_none()
+    /// Whether a job is under way.
+    pub fn is_waiting(&self) -> bool {
+        !self.tickets.is_empty() && self.broken.is_none()
     }
 
     /// What must be on disk before the end.
@@ -340,9 +340,16 @@ impl Keeper {
         std::mem::take(&mut self.writes)
     }
 
-    /// The last figures, when all others have ended; or what broke.
-    pub fn settle(mut self, now: Now, heard: impl IntoIterator<Item = Event>) -> Result<Status, String> {
-        self.hear(now, heard);
+    /// The last figures, when all others have ended; or what broke. Of what they said last only
+    /// that counts which is on disk.
+    pub fn settle(
+        mut self,
+        now: Now,
+        heard: impl IntoIterator<Item = Event>,
+    ) -> Result<Status, String> {
+        let is_on_disk = |event: &Event| matches!(event, Event::Stored(_) | Event::Broken(_));
+        self.hear(now, heard.into_iter().filter(is_on_disk));
+        self.tickets = Tickets::default();
         self.status.running = false;
         self.look(now);
         self.broken.map_or(Ok(self.status), Err)

@@ -1,19 +1,20 @@
 //! The crawling process as a library.
 #![doc = include_str!("../README.md")]
 
-mod archivist;
-mod beliefs;
+pub mod archivist;
 pub mod cause;
+pub mod clock;
 pub mod config;
 pub mod control;
 mod crawl;
-mod keeper;
+mod drive;
+pub mod keeper;
 pub mod links;
 mod losses;
-mod message;
+pub mod message;
 pub mod metrics;
 pub mod offline;
-mod reading;
+pub mod reading;
 pub mod view;
 mod visit;
 

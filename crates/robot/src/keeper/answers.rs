@@ -1,21 +1,23 @@
 //! What the keeper tells those who ask.
 
-use super::{Keeper, NONE, SAMPLE};
-use crate::message::Question;
-use crate::view::{HostView, PageWait};
-use crate::visit::now;
-use freshness::PageId as PolicyPage;
+use super::Keeper;
+use super::pages::Stage;
+use crate::clock::Now;
+use crate::view::{HostView, PageWait, Status};
 use frontier::lines::Waiting;
 use frontier::robots::{Standing, Verdict};
+use storage::PageId;
 
 /// Hosts shown as the slowest.
 const SLOWEST: usize = 5;
+/// Pages looked at for the estimate of freshness.
+const SAMPLE: usize = 20_000;
 
 impl Keeper {
-    /// Brings budgets and figures up to date.
-    pub(super) fn look(&mut self, at: f64) {
-        self.set_budget(at);
-        let estimated = self.beliefs.estimated(at, SAMPLE);
+    /// Brings the figures up to date.
+    pub(super) fn look(&mut self, now: Now) {
+        let at = now.at;
+        let estimated = self.revisits.estimated(at, SAMPLE);
         let status = &mut self.status;
         status.seconds = at - self.started;
         status.due_waiting = self.lines.due_waiting() as u64;
@@ -23,7 +25,7 @@ impl Keeper {
         // in line, under way, or to be tried again
         let seen = status.pages_fetched + status.pages_gone + status.pages_excluded;
         status.new_waiting = status.pages_known.saturating_sub(seen);
-        status.under_way = self.under_way as u64;
+        status.under_way = self.tickets.requests() as u64;
         status.requests_per_second = self.rate.per_second(at);
         status.estimated_freshness = (estimated.copies > 0).then_some(estimated.freshness);
         status.never_revisited = estimated.never_revisited as u64;
@@ -42,29 +44,27 @@ impl Keeper {
         let named =
             |(response, host): (f64, u32)| (self.hosts[host as usize].origin.clone(), response);
         status.slowest_hosts = slowest.into_iter().map(named).collect();
-        if let Ok(mut shown) = self.shown.lock() {
-            shown.clone_from(&self.status);
-        }
     }
 
-    pub(super) fn answer(&mut self, question: Question) {
-        // whoever asked may have gone
-        let _ = match question {
-            Question::Status(reply) => {
-                self.look(now());
-                reply.send(self.status.clone()).is_ok()
-            }
-            Question::Hosts(reply) => {
-                let views = (0..self.lines.hosts()).map(|host| self.host_view(host));
-                reply.send(views.collect()).is_ok()
-            }
-            Question::Page(page, reply) => reply.send(self.page_wait(page.0)).is_ok(),
-        };
+    /// How it goes, as of the last look.
+    pub fn status(&self) -> &Status {
+        &self.status
     }
 
-    fn host_view(&self, host: u32) -> HostView {
+    /// How it goes now.
+    pub fn status_at(&mut self, now: Now) -> &Status {
+        self.look(now);
+        &self.status
+    }
+
+    /// All hosts, as they are scheduled.
+    pub fn hosts(&self, now: Now) -> Vec<HostView> {
+        let hosts = 0..self.lines.hosts();
+        hosts.map(|host| self.host_view(now, host)).collect()
+    }
+
+    fn host_view(&self, now: Now, host: u32) -> HostView {
         let known = &self.hosts[host as usize];
-        let waits_for = self.host_waits_for(host, now());
         let courtesy = self.lines.courtesy(host);
         let (new_waiting, due_waiting) = self.lines.waiting_at(host);
         HostView {
@@ -76,11 +76,14 @@ impl Keeper {
             response: courtesy.response,
             crawl_delay: courtesy.crawl_delay,
             robots: robots_word(known.standing.as_deref()).to_owned(),
-            waits_for,
+            waits_for: self.host_waits_for(host, now.at),
         }
     }
 
     fn host_waits_for(&self, host: u32, at: f64) -> String {
+        if self.is_given_up(host) {
+            return "nothing: it was given up".into();
+        }
         let words = waiting_words(self.lines.waiting(host, at), at);
         match self.hosts[host as usize].no_address {
             Some(cause) => format!("{words} (no address: {})", crate::cause::word(cause)),
@@ -88,33 +91,35 @@ impl Keeper {
         }
     }
 
-    fn page_wait(&self, page: u32) -> PageWait {
-        let at = now();
-        let (Some(&host), Some(&number)) = (
-            self.host_of.get(page as usize),
-            self.numbers.get(page as usize),
-        ) else {
+    /// How a page is scheduled.
+    pub fn page(&self, now: Now, page: PageId) -> PageWait {
+        let page = page.0;
+        if page as usize >= self.pages.len() {
             return PageWait::default();
+        }
+        let line = self.host_waits_for(self.pages.host(page), now.at);
+        let waits_for = match self.pages.stage(page) {
+            Stage::Away | Stage::AwayAndDue => "the answer that is under way".to_owned(),
+            Stage::Later => "its next try; the last one failed".to_owned(),
+            Stage::InLine => format!("its turn; its host waits for {line}"),
+            Stage::Idle => "nothing".to_owned(),
         };
-        let line = self.host_waits_for(host, at);
-        if number == NONE {
+        let Some(belief) = self.revisits.belief(page) else {
             return PageWait {
-                waits_for: format!("its first visit; its host waits for {line}"),
+                waits_for: format!("its first visit: {waits_for}"),
                 ..PageWait::default()
             };
-        }
-        let rate = self.beliefs.rate(number);
+        };
         let per_day = |rate: f64| rate * 86_400.0;
-        let policy = self.policy.as_ref();
-        let due = policy.and_then(|policy| policy.due(PolicyPage(number)));
-        let due = due.filter(|due| due.is_finite());
+        let due = self.revisits.due(page).filter(|due| due.is_finite());
         PageWait {
-            changes_per_day: Some(per_day(rate.rate)),
-            changes_per_day_interval: Some((per_day(rate.low), per_day(rate.high))),
-            chance_fresh: Some(self.beliefs.chance_fresh(number, at)),
-            due,
+            changes_per_day: Some(per_day(belief.rate.rate)),
+            changes_per_day_interval: Some((per_day(belief.rate.low), per_day(belief.rate.high))),
+            chance_fresh: self.revisits.chance_fresh(page, now.at),
+            due: due.map(|due| now.to_wall(due)),
             waits_for: match due {
-                Some(due) if due > at => format!("its time, in {:.0} s", due - at),
+                _ if self.pages.stage(page) != Stage::Idle => waits_for,
+                Some(due) if due > now.at => format!("its time, in {:.0} s", due - now.at),
                 _ => format!("the policy's budget; its host waits for {line}"),
             },
         }

@@ -8,7 +8,7 @@ use std::collections::{BinaryHeap, VecDeque};
 pub(super) struct Later(BinaryHeap<Reverse<(u64, u32, bool)>>);
 
 impl Later {
-    /// Tries the page at `at` (seconds since the epoch), as a new one or as a due one.
+    /// Tries the page at `at`, as a new one or as a due one.
     pub fn push(&mut self, at: f64, page: u32, new: bool) {
         self.0.push(Reverse(((at * 1e3) as u64, page, new)));
     }
@@ -20,14 +20,17 @@ impl Later {
             .map_or(f64::INFINITY, |Reverse((at, ..))| *at as f64 / 1e3)
     }
 
-    /// Hands out what is due.
-    pub fn due(&mut self, at: f64, mut with: impl FnMut(u32, bool)) {
-        while self.next() <= at {
-            let Some(Reverse((_, page, new))) = self.0.pop() else {
-                return;
-            };
-            with(page, new);
+    /// Takes out something that is due.
+    pub fn pop(&mut self, at: f64) -> Option<(u32, bool)> {
+        if self.next() > at {
+            return None;
         }
+        let Reverse((_, page, new)) = self.0.pop()?;
+        Some((page, new))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 

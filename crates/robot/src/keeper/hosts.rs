@@ -1,19 +1,20 @@
 //! What the keeper knows of hosts, and keeps across restarts.
 
 use super::Keeper;
+use crate::cause;
+use crate::clock::Now;
 use crate::message::{Found, Write};
-use crate::visit::{millis, now};
-use freshness::ServerId;
-use freshness::policy::Change;
 use frontier::key::parse_link;
 use frontier::politeness::{Answer, Courtesy};
-use frontier::robots::{Fetched, Standing};
+use frontier::robots::{Fetched, Standing, Verdict};
 use frontier::trap::Halved;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::sync::Arc;
 use url::Url;
 
+/// A name that has no address is asked for again after this many seconds.
+const ASK_AGAIN: f64 = 300.0;
 /// A delay that differs by more than this share is told to the policy.
 const TOLD_WITHIN: f64 = 0.25;
 /// An interval of zero would promise endless visits.
@@ -36,6 +37,13 @@ pub(super) struct Host {
     pub no_address: Option<u8>,
     /// The delay the policy knows.
     told: f64,
+    /// When its robots.txt is asked for again.
+    pub robots_again: f64,
+    /// Tries of its address or robots.txt that failed, requests in a row that brought nothing but
+    /// trouble, and whether it was given up for them.
+    pub failures: u16,
+    pub trouble: u16,
+    pub given_up: bool,
 }
 
 impl Host {
@@ -65,12 +73,11 @@ pub struct KeptHost {
 
 impl Keeper {
     /// Adds the next host, with what was stored of it before.
-    pub fn add_host(&mut self, origin: &str, blob: &[u8]) {
-        let at = now();
+    pub(super) fn add_host(&mut self, now: Now, origin: &str, blob: &[u8]) {
         let kept: KeptHost = serde_json::from_slice(blob).unwrap_or_default();
         let mut courtesy = kept.courtesy;
         if !blob.is_empty() {
-            courtesy.restarted(self.config.politeness.interval, 1, at);
+            courtesy.restarted(self.config.politeness.interval, 1, now.at);
         }
         let url = Url::parse(origin).ok();
         let name = url.as_ref().and_then(Url::host_str).unwrap_or("invalid");
@@ -92,16 +99,32 @@ impl Keeper {
             halved: kept.halved,
             no_address: kept.no_address,
             told,
+            robots_again: robots_until,
+            failures: 0,
+            trouble: 0,
+            given_up: false,
         });
         self.status.hosts += 1;
-        let server = ServerId(number);
-        let delay = told;
-        self.tell_policy(at, Change::Delay { server, delay });
+        self.revisits.add_host(now.at, told);
+    }
+
+    /// A host's address was sought.
+    pub(super) fn resolved(&mut self, now: Now, host: u32, found: Result<(IpAddr, f64), u8>) {
+        if let Err(cause) = found {
+            self.count_failure(cause::word(cause));
+        }
+        self.address_sought(host, found.err());
+        let found = self.same_address_for_same_name(host, now.at, found.ok());
+        if found.is_none() {
+            self.robots_out_of_reach(now, host);
+        }
+        let found = found.ok_or_else(|| self.host_failed(host, ASK_AGAIN));
+        self.lines.resolved(host, now.at, found);
     }
 
     /// http and https of one name, or two of its ports, must not be taken for two servers because
     /// DNS named its addresses in another order.
-    pub(super) fn same_address_for_same_name(
+    fn same_address_for_same_name(
         &mut self,
         host: u32,
         at: f64,
@@ -118,7 +141,7 @@ impl Keeper {
         }
     }
 
-    pub(super) fn robots_known(&mut self, of: u32, standing: Arc<Standing>) {
+    pub(super) fn robots_known(&mut self, now: Now, of: u32, standing: Arc<Standing>) {
         let rules = standing.rules();
         let agent = &self.config.identity.agent;
         let delay = rules
@@ -126,7 +149,21 @@ impl Keeper {
             .unwrap_or(0.0);
         // whoever asks for days does not want to be crawled slowly, but not at all
         let delay = delay.clamp(0.0, 86_400.0);
-        self.lines.set_robots(of, now(), standing.expires, delay);
+        self.admit_sitemaps(now, of, rules);
+        let again = if standing.verdict == Verdict::DisallowForNow {
+            now.at + self.host_failed(of, standing.expires - now.at)
+        } else {
+            standing.expires
+        };
+        self.lines.set_robots(of, now.at, again, delay);
+        let known = &mut self.hosts[of as usize];
+        known.robots_again = again;
+        known.standing = Some(standing);
+        self.save_host(of);
+        self.tell_delay(now.at, of);
+    }
+
+    fn admit_sitemaps(&mut self, now: Now, of: u32, rules: Option<&frontier::robots::Rules>) {
         let origin = Url::parse(&self.hosts[of as usize].origin).ok();
         let sitemaps: Vec<Found> = rules
             .map(frontier::robots::Rules::sitemaps)
@@ -140,35 +177,37 @@ impl Keeper {
                     depth: 0,
                     from: None,
                     changed: None,
-                    at: millis(now()),
+                    at: (now.wall * 1e3) as storage::Time,
                 })
             })
             .collect();
         if !sitemaps.is_empty() {
             self.unstored += 1;
-            self.outbox.push_back(Write::Links(sitemaps));
+            self.writes.push(Write::Links(sitemaps));
         }
-        self.hosts[of as usize].standing = Some(standing);
-        self.save_host(of);
-        self.tell_delay(of);
     }
 
     /// robots.txt files that were redirected to a host without an address cannot be had.
-    pub(super) fn robots_out_of_reach(&mut self, host: u32, at: f64) {
+    fn robots_out_of_reach(&mut self, now: Now, host: u32) {
         for errand in self.lines.drop_errands(host) {
-            let of = self.errands[errand as usize].0;
+            let Some((of, ..)) = self.errands.remove(&errand) else {
+                continue;
+            };
             let previous = self.hosts[of as usize].standing.as_deref();
-            let standing = Standing::after(previous, Fetched::Failure, None, at);
-            self.robots_known(of, Arc::new(standing));
+            let standing = Standing::after(previous, Fetched::Failure, None, now.at);
+            self.robots_known(now, of, Arc::new(standing));
         }
     }
 
-    pub(super) fn host_answered(&mut self, host: u32, answer: Answer) {
-        if !matches!(answer, Answer::Fine { .. }) {
+    pub(super) fn host_answered(&mut self, now: Now, host: u32, answer: Answer) {
+        if matches!(answer, Answer::Fine { .. }) {
+            self.hosts[host as usize].trouble = 0;
+        } else {
             // what it asked for must outlive us
             self.save_host(host);
+            self.host_in_trouble(host);
         }
-        self.tell_delay(host);
+        self.tell_delay(now.at, host);
     }
 
     pub(super) fn validators_judged(&mut self, host: u32, liar: bool) {
@@ -183,7 +222,7 @@ impl Keeper {
     }
 
     /// Whoever asks why a page was never fetched must find the reason.
-    pub(super) fn address_sought(&mut self, host: u32, failed: Option<u8>) {
+    fn address_sought(&mut self, host: u32, failed: Option<u8>) {
         if self.hosts[host as usize].no_address != failed {
             self.hosts[host as usize].no_address = failed;
             self.save_host(host);
@@ -203,15 +242,14 @@ impl Keeper {
         self.save_host(host);
     }
 
-    fn tell_delay(&mut self, host: u32) {
+    fn tell_delay(&mut self, at: f64, host: u32) {
         // requests take their time besides the interval
         let response = self.lines.courtesy(host).response;
         let delay = (self.lines.interval(host) + response).max(LEAST_INTERVAL);
         let known = &mut self.hosts[host as usize];
         if (delay / known.told - 1.0).abs() > TOLD_WITHIN {
             known.told = delay;
-            let server = ServerId(host);
-            self.tell_policy(now(), Change::Delay { server, delay });
+            self.revisits.set_delay(at, host, delay);
         }
     }
 
@@ -230,12 +268,11 @@ impl Keeper {
             no_address: known.no_address,
         };
         let blob = serde_json::to_vec(&kept).expect("plain values");
-        self.outbox.push_back(Write::Host { host, blob });
+        self.writes.push(Write::Host { host, blob });
     }
 
     /// At the end: when each host may be asked again.
-    pub(super) fn save_hosts(&mut self) {
-        let at = now();
+    pub(super) fn save_hosts(&mut self, at: f64) {
         for host in 0..self.lines.hosts() {
             if self.lines.courtesy(host).not_before > at {
                 self.save_host(host);

@@ -23,42 +23,69 @@ const DUE_PER_CONNECTION: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ticket {
     pub host: u32,
-    /// The host whose robots.txt this is; the host itself unless it was redirected.
-    pub of: u32,
-    pub page: Option<(u32, bool)>,
-    /// Where the request goes, until it has ended.
-    pub open: Option<IpAddr>,
+    aim: Aim,
+    /// It uses the network still.
+    open: bool,
+}
+
+/// What a job is for.
+#[derive(Clone, Copy, Debug)]
+enum Aim {
+    Address,
+    /// robots.txt of a host, which is another one after a redirect.
+    Robots { of: u32, address: IpAddr },
+    Page {
+        page: u32,
+        new: bool,
+        address: IpAddr,
+    },
+}
+
+impl Ticket {
+    /// The host whose robots.txt was asked for.
+    pub fn of(&self) -> u32 {
+        match self.aim {
+            Aim::Robots { of, .. } => of,
+            Aim::Address | Aim::Page { .. } => self.host,
+        }
+    }
 }
 
 /// All jobs under way.
 #[derive(Debug, Default)]
 pub(super) struct Tickets {
-    next: u64,
+    last: u64,
     jobs: HashMap<u64, Ticket>,
-    /// Jobs that hold a connection.
+    /// Jobs that use the network.
     open: usize,
 }
 
 impl Tickets {
-    fn open(&mut self, ticket: Ticket) -> u64 {
-        self.next += 1;
-        self.open += usize::from(ticket.open.is_some());
-        self.jobs.insert(self.next, ticket);
-        self.next
+    fn open(&mut self, host: u32, aim: Aim) -> u64 {
+        self.last += 1;
+        self.open += 1;
+        let open = true;
+        self.jobs.insert(self.last, Ticket { host, aim, open });
+        self.last
     }
 
-    /// The request ended: where it went.
-    fn end(&mut self, ticket: u64) -> Option<(Ticket, IpAddr)> {
+    /// A request ended: of which host, at which address. Only the first word of it counts.
+    fn end(&mut self, ticket: u64) -> Option<(u32, IpAddr)> {
         let job = self.jobs.get_mut(&ticket)?;
-        let address = job.open.take()?;
+        let (Aim::Robots { address, .. } | Aim::Page { address, .. }) = job.aim else {
+            return None;
+        };
+        if !std::mem::take(&mut job.open) {
+            return None;
+        }
         self.open -= 1;
-        Some((*job, address))
+        Some((job.host, address))
     }
 
     /// The job is over.
     pub fn close(&mut self, ticket: u64) -> Option<Ticket> {
         let job = self.jobs.remove(&ticket)?;
-        self.open -= usize::from(job.open.is_some());
+        self.open -= usize::from(job.open);
         Some(job)
     }
 
@@ -81,7 +108,7 @@ impl Keeper {
         let mut until = self.later.next().min(self.ask_policy(at));
         self.next_due = until;
         let mut jobs = Vec::new();
-        while self.tickets.requests() + self.resolving() < self.config.budget.connections
+        while self.tickets.requests() < self.config.budget.connections
             && self.unstored < MOST_UNSTORED
         {
             match self.lines.next(at) {
@@ -96,22 +123,11 @@ impl Keeper {
         (jobs, until)
     }
 
-    fn resolving(&self) -> usize {
-        // a name that is looked up holds no connection, but shall not flood the resolver either
-        self.tickets.jobs.len() - self.tickets.requests() - self.visits_read()
-    }
-
     fn job(&mut self, turn: Turn) -> Job {
-        let ticket = |host: u32, of: u32, page, open| Ticket {
-            host,
-            of,
-            page,
-            open,
-        };
         match turn {
             Turn::Idle | Turn::Wait(_) => unreachable!("nothing to do"),
             Turn::Resolve(host) => Job {
-                ticket: self.tickets.open(ticket(host, host, None, None)),
+                ticket: self.tickets.open(host, Aim::Address),
                 task: Task::Resolve {
                     name: self.hosts[host as usize].name.clone(),
                 },
@@ -119,13 +135,13 @@ impl Keeper {
             Turn::Robots { host, address } => {
                 let known = &self.hosts[host as usize];
                 Job {
+                    ticket: self.tickets.open(host, Aim::Robots { of: host, address }),
                     task: Task::Robots {
                         url: known.robots_url(),
                         address,
                         hops: 0,
                         previous: known.standing.clone(),
                     },
-                    ticket: self.tickets.open(ticket(host, host, None, Some(address))),
                 }
             }
             Turn::Errand {
@@ -135,13 +151,13 @@ impl Keeper {
             } => {
                 let (of, url, hops) = self.errands.remove(&errand).expect("given once");
                 Job {
+                    ticket: self.tickets.open(host, Aim::Robots { of, address }),
                     task: Task::Robots {
                         url,
                         address,
                         hops,
                         previous: self.hosts[of as usize].standing.clone(),
                     },
-                    ticket: self.tickets.open(ticket(host, of, None, Some(address))),
                 }
             }
             Turn::Visit {
@@ -163,9 +179,8 @@ impl Keeper {
                     standing: known.standing.clone().filter(|_| obeyed),
                     conditional: !new && !self.asked.is_multiple_of(audit) && !known.lies,
                 };
-                let page = Some((page, new));
                 Job {
-                    ticket: self.tickets.open(ticket(host, host, page, Some(address))),
+                    ticket: self.tickets.open(host, Aim::Page { page, new, address }),
                     task: Task::Visit(visit),
                 }
             }
@@ -214,17 +229,17 @@ impl Keeper {
     }
 
     pub(super) fn ended(&mut self, now: Now, ticket: u64, answer: Option<Answer>, bytes: u64) {
-        let Some((job, address)) = self.tickets.end(ticket) else {
+        let Some((host, address)) = self.tickets.end(ticket) else {
             return;
         };
         self.status.bytes += bytes;
         match answer {
-            None => self.lines.unused(job.host, address),
+            None => self.lines.unused(host, address),
             Some(answer) => {
                 self.status.requests += 1;
                 self.rate.count(now.at);
-                self.lines.ended(job.host, address, now.at, answer, bytes);
-                self.host_answered(now, job.host, answer);
+                self.lines.ended(host, address, now.at, answer, bytes);
+                self.host_answered(now, host, answer);
             }
         }
     }
@@ -236,12 +251,13 @@ impl Keeper {
             return;
         };
         self.count_failure(crate::cause::word(crate::cause::LOST));
-        match job.page {
-            Some((page, new)) => self.page_lost(now, page, new),
-            None => {
-                let previous = self.hosts[job.of as usize].standing.as_deref();
+        match job.aim {
+            Aim::Address => self.resolved(now, job.host, Err(crate::cause::LOST)),
+            Aim::Page { page, new, .. } => self.page_lost(now, page, new),
+            Aim::Robots { of, .. } => {
+                let previous = self.hosts[of as usize].standing.as_deref();
                 let standing = Standing::after(previous, Fetched::Failure, None, now.at);
-                self.robots_known(now, job.of, Arc::new(standing));
+                self.robots_known(now, of, Arc::new(standing));
             }
         }
     }

@@ -1,0 +1,141 @@
+//! What comes of visits: for the policy, for the page, for its row.
+
+use super::pages::Stage;
+use super::{Keeper, Until};
+use crate::cause;
+use crate::clock::Now;
+use crate::config::Count;
+use crate::message::{Visited, VisitResult, Write};
+use freshness::policy::Outcome;
+
+/// After so many failures in a row a page that was never fetched is looked at as one that is gone.
+pub(crate) const FAILURES_TO_GIVE_UP: u16 = 8;
+/// Seconds before a failed page is tried again; doubled each time.
+const FIRST_RETRY: f64 = 30.0;
+const LONGEST_RETRY: f64 = 86_400.0;
+
+/// Seconds to wait after so many failures in a row.
+pub(crate) fn retry_wait(failures: u16) -> f64 {
+    let doublings = i32::from(failures.saturating_sub(1).min(20));
+    (FIRST_RETRY * 2f64.powi(doublings)).min(LONGEST_RETRY)
+}
+
+impl Keeper {
+    /// Learns from a visit and passes it on to be stored, with what was learnt.
+    pub(super) fn visited(&mut self, now: Now, mut visited: Visited) {
+        let done = &visited.done;
+        let (page, at) = (done.page.0, done.at.at);
+        // whatever asked for the visit has its answer
+        self.pages.set(page, Stage::Away);
+        match done.result {
+            VisitResult::Copy { outcome, modified } => {
+                self.gone.remove(&page);
+                let modified = modified.map(|modified| done.at.from_wall(modified));
+                self.copied(page, at, outcome, modified);
+                if let Some(liar) = done.liar {
+                    self.validators_judged(done.host, liar);
+                }
+            }
+            VisitResult::Failed(cause) => {
+                self.count_failure(cause::word(cause));
+                self.revisits.failed(page, at);
+                let (new, failures) = (done.new, done.failures);
+                self.try_again(at, page, new, failures);
+            }
+            VisitResult::Gone => {
+                self.gone.insert(page);
+                self.forget(page, at);
+                if self.until == Until::Stopped {
+                    self.try_later(at + self.gone_seconds(), page, true);
+                }
+            }
+            VisitResult::Excluded(cause) => {
+                self.gone.remove(&page);
+                self.count_failure(cause::word(cause));
+                self.status.pages_excluded += 1;
+                self.forget(page, at);
+            }
+            VisitResult::NotNow => {
+                let (host, new) = (done.host, done.new);
+                self.not_now(now, page, host, new);
+                return; // nothing happened that is to be stored
+            }
+        }
+        if let Some(row) = &mut visited.row {
+            row.memo = self.revisits.memo(page);
+        }
+        self.learnt = true;
+        self.unstored += 1;
+        self.writes.push(Write::Visited(Box::new(visited)));
+    }
+
+    /// A copy, or the word that ours is current. What counts as a change is decided here.
+    fn copied(&mut self, page: u32, at: f64, outcome: storage::Outcome, modified: Option<f64>) {
+        let counts = match outcome {
+            storage::Outcome::Changed => true,
+            storage::Outcome::Minor => self.config.revisit.count == Count::Body,
+            _ => false,
+        };
+        self.status.changes += u64::from(outcome == storage::Outcome::Changed);
+        self.status.minor_changes += u64::from(outcome == storage::Outcome::Minor);
+        if !self.revisits.keeps(page) {
+            self.status.first_visits += 1;
+            self.status.pages_fetched += 1;
+            let host = self.pages.host(page);
+            self.revisits.keep(at, page, host, 1.0, at, None);
+            return;
+        }
+        self.status.revisits += 1;
+        let outcome = match modified {
+            Some(modified) if counts => Outcome::LastModified(modified),
+            _ if counts => Outcome::Changed,
+            _ => Outcome::Unchanged,
+        };
+        self.revisits.visited(page, at, outcome);
+    }
+
+    pub(super) fn gone_seconds(&self) -> f64 {
+        self.config.revisit.gone_days * 86_400.0
+    }
+
+    /// No copy this time: later, and later each time.
+    fn try_again(&mut self, at: f64, page: u32, new: bool, failures: u16) {
+        let wait = match self.until {
+            Until::FetchedOnce => match super::once::retry_wait(failures) {
+                Some(wait) => wait,
+                None => return,
+            },
+            Until::Stopped if new && failures >= FAILURES_TO_GIVE_UP => self.gone_seconds(),
+            Until::Stopped => retry_wait(failures),
+        };
+        self.try_later(at + wait, page, new);
+    }
+
+    /// robots.txt could not be had: the page waits until it is asked for again.
+    fn not_now(&mut self, now: Now, page: u32, host: u32, new: bool) {
+        if self.is_given_up(host) {
+            self.pages.set(page, Stage::Idle);
+            return;
+        }
+        let asked_again = self.hosts[host as usize].robots_again;
+        let least = super::once::patience(self.until, FIRST_RETRY);
+        self.try_later(asked_again.max(now.at + least), page, new);
+    }
+
+    /// The worker that had the page fell over it; it would again.
+    pub(super) fn page_lost(&mut self, now: Now, page: u32, new: bool) {
+        self.revisits.failed(page, now.at);
+        if self.until == Until::Stopped {
+            self.try_later(now.at + self.gone_seconds(), page, new);
+        } else {
+            self.pages.set(page, Stage::Idle);
+        }
+    }
+
+    fn forget(&mut self, page: u32, at: f64) {
+        if self.revisits.keeps(page) {
+            self.revisits.drop_page(page, at);
+            self.status.pages_fetched -= 1;
+        }
+    }
+}

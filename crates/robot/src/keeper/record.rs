@@ -1,0 +1,41 @@
+//! What is known of all pages together, and of the crawl, as it is kept in the store: a line of
+//! JSON, then what the policy learnt.
+
+use super::{Keeper, RECORDS};
+use crate::clock::{Now, Stood};
+use crate::message::Write;
+use serde::{Deserialize, Serialize};
+
+/// The first line.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Head {
+    /// Where the crawl's clock stood.
+    clock: Stood,
+}
+
+/// The parts of a record; none if it is no record.
+pub(super) fn unpack(record: &[u8]) -> Option<(Head, &[u8])> {
+    let end = record.iter().position(|&byte| byte == b'\n')?;
+    let head = serde_json::from_slice(&record[..end]).ok()?;
+    Some((head, &record[end + 1..]))
+}
+
+/// Where the clock stood when the record was made.
+pub fn clock_stood(record: &[u8]) -> Option<Stood> {
+    unpack(record).map(|(head, _)| head.clock)
+}
+
+impl Keeper {
+    /// Has it written down.
+    pub(super) fn record(&mut self, now: Now) {
+        self.learnt = false;
+        self.next_record = now.at + RECORDS;
+        let head = Head {
+            clock: self.clock.stands(now),
+        };
+        let mut record = serde_json::to_vec(&head).expect("plain values");
+        record.push(b'\n');
+        record.extend(self.revisits.learnt());
+        self.writes.push(Write::Learnt(record));
+    }
+}
