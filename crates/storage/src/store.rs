@@ -1,14 +1,18 @@
 //! Pages, hosts and observations: one directory, one writer, committed in batches.
 
 mod admission;
+mod brief;
 mod commit;
 mod directory;
 mod host;
 mod journal;
+mod migrate;
 mod observation;
 mod page;
 mod reader;
+mod record;
 mod recover;
+mod scan;
 mod seen;
 mod tables;
 #[cfg(test)]
@@ -19,11 +23,13 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
 pub use admission::{Admission, Candidate, PageAddress, URL_LIMIT};
+pub use brief::{MEMO_LIMIT, PageBrief};
 pub use directory::is_in_use;
 pub use host::HostRow;
 pub use observation::{Observation, Observations, Outcome, Position};
 pub use page::{PageRow, PageState};
 pub use reader::{PageEntry, Reader};
+pub use record::RECORD_LIMIT;
 
 pub(crate) use directory::lock as lock_directory;
 pub(crate) use observation::read_some;
@@ -33,6 +39,7 @@ pub(crate) use tests::fast_directory;
 use crate::error::{Error, Result};
 use host::Extent;
 use journal::Journal;
+use record::Kept;
 use seen::Seen;
 use tables::Table;
 
@@ -94,6 +101,11 @@ pub struct Batch {
     pub hosts: Vec<(HostId, Vec<u8>)>,
     /// Visits, in order of time.
     pub observations: Vec<Observation>,
+    /// What is known of all pages together, if it is to be written: up to [`RECORD_LIMIT`] bytes
+    /// that mean something to the robot only, written to the journal and to their place.
+    pub learnt: Option<Vec<u8>>,
+    /// The same of what the keeper knows besides.
+    pub keeper: Option<Vec<u8>>,
 }
 
 /// Something that could not be read when the store was opened. Everything else could.
@@ -128,6 +140,8 @@ pub struct Store {
     /// Named since the last commit; their numbers follow those of `extents`.
     new_hosts: Vec<String>,
     observations: u64,
+    learnt: Kept,
+    keeper: Kept,
     checkpoint: Option<JoinHandle<Result<()>>>,
     broken: Option<String>,
     damage: Vec<Damage>,
@@ -165,6 +179,16 @@ impl Store {
     /// Where the next observation will be.
     pub fn position(&self) -> Position {
         Position(self.observations)
+    }
+
+    /// What is known of all pages together, as last committed; nothing at first.
+    pub fn learnt(&self) -> &[u8] {
+        &self.learnt.bytes
+    }
+
+    /// What the keeper knows besides, as last committed; nothing at first.
+    pub fn keeper(&self) -> &[u8] {
+        &self.keeper.bytes
     }
 
     /// Bytes of memory that grow with the number of pages and hosts.

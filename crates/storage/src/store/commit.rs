@@ -5,8 +5,9 @@ use std::path::Path;
 
 use super::host::Extent;
 use super::journal::Frame;
+use super::record::{self, Kept, Record};
 use super::tables::Table;
-use super::{Batch, HostId, Store, admission, at_most, host, observation, page};
+use super::{Batch, HostId, Store, admission, at_most, brief, host, observation, page};
 use crate::error::{Context, Error, Result, sync_directory};
 
 /// How many times its length the journal may grow while a checkpoint is under way.
@@ -34,12 +35,29 @@ impl Store {
             if let Some(target) = row.redirect_to {
                 self.expect_page(target)?;
             }
-            frame.put(
-                Table::Pages,
-                u64::from(id.0) * page::SLOT as u64,
-                &page::encode(row),
-            );
+            at_most(
+                "what is learnt of a page",
+                row.memo.len(),
+                brief::MEMO_LIMIT,
+            )?;
+            let number = u64::from(id.0);
+            let offset = number * page::SLOT as u64;
+            frame.put(Table::Pages, offset, &page::encode(row));
+            let offset = number * brief::SLOT as u64;
+            frame.put(Table::Briefs, offset, &brief::encode(row));
         }
+        let learnt = next(
+            Record::Learnt,
+            &self.learnt,
+            batch.learnt.as_ref(),
+            &mut frame,
+        )?;
+        let keeper = next(
+            Record::Keeper,
+            &self.keeper,
+            batch.keeper.as_ref(),
+            &mut frame,
+        )?;
         let (extents, hosts_end) = self.write_hosts(&batch.hosts, &mut frame)?;
         if !batch.observations.is_empty() {
             let mut bytes = Vec::with_capacity(batch.observations.len() * observation::RECORD);
@@ -70,6 +88,8 @@ impl Store {
             self.extents[id.0 as usize] = Some(extent);
         }
         self.hosts_end = hosts_end;
+        self.learnt = learnt.unwrap_or(std::mem::take(&mut self.learnt));
+        self.keeper = keeper.unwrap_or(std::mem::take(&mut self.keeper));
         let segment = self.observations / observation::SEGMENT;
         self.observations += batch.observations.len() as u64;
         self.apply(&frame)?;
@@ -163,4 +183,26 @@ impl Store {
             .unwrap_or_else(|_| Err(Error::Broken("a checkpoint panicked".into())));
         done.inspect_err(|error| self.broken = Some(error.to_string()))
     }
+}
+
+/// Puts a record into `frame` if it is to be written and another than before.
+fn next(
+    record: Record,
+    before: &Kept,
+    bytes: Option<&Vec<u8>>,
+    frame: &mut Frame,
+) -> Result<Option<Kept>> {
+    let Some(bytes) = bytes else {
+        return Ok(None);
+    };
+    at_most("a record", bytes.len(), record::RECORD_LIMIT)?;
+    if before.turn > 0 && before.bytes == *bytes {
+        return Ok(None);
+    }
+    let kept = Kept {
+        turn: before.turn + 1,
+        bytes: bytes.clone(),
+    };
+    record::put(record, &kept, frame);
+    Ok(Some(kept))
 }

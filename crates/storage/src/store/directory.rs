@@ -11,7 +11,9 @@ use siphasher::sip128::SipHasher24;
 use crate::error::{Context, Error, Result, sync_directory};
 
 /// The version of all formats in the directory.
-const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
+/// The oldest that is still read.
+const OLDEST: u32 = 1;
 const LOCK: &str = "lock";
 const IDENTITY: &str = "identity";
 const MAGIC: &str = "evercrawl-store";
@@ -83,43 +85,71 @@ impl Key {
     }
 }
 
+/// What a store says of itself.
+#[derive(Clone, Copy)]
+pub(crate) struct Identity {
+    pub(crate) version: u32,
+    pub(crate) key: Key,
+}
+
+impl Identity {
+    fn line(self) -> String {
+        let Self { version, key } = self;
+        let text = format!("{MAGIC} {version} {:032x}", u128::from_le_bytes(key.0));
+        format!("{text} {:08x}", libdeflater::crc32(text.as_bytes()))
+    }
+
+    /// What a line says, if it is one of ours.
+    fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let (magic, version, key) = (words.next()?, words.next()?, words.next()?);
+        let identity = Self {
+            version: version.parse().ok()?,
+            key: Key(u128::from_str_radix(key, 16).ok()?.to_le_bytes()),
+        };
+        (magic == MAGIC && identity.line() == line).then_some(identity)
+    }
+}
+
 /// Reads version and key, or makes them for a new store.
-pub(crate) fn identify(directory: &Path) -> Result<Key> {
+pub(crate) fn identify(directory: &Path) -> Result<Identity> {
     match read_identity(directory) {
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
         other => return other,
     }
-    let path = directory.join(IDENTITY);
-    let key = Key::random();
-    let line = identity_line(key);
+    write_identity(directory, Key::random())
+}
+
+/// Says that all is of the present version.
+pub(crate) fn write_identity(directory: &Path, key: Key) -> Result<Identity> {
+    let identity = Identity {
+        version: VERSION,
+        key,
+    };
     // one damaged byte must not cost the key, even if it is the end of a line
-    crate::replace_file(&path, format!("{line}\n").repeat(3).as_bytes())?;
+    let lines = format!("{}\n", identity.line()).repeat(3);
+    crate::replace_file(&directory.join(IDENTITY), lines.as_bytes())?;
     sync_directory(directory)?;
-    Ok(key)
+    Ok(identity)
 }
 
 /// Reads version and key of an existing store.
-pub(crate) fn read_identity(directory: &Path) -> Result<Key> {
+pub(crate) fn read_identity(directory: &Path) -> Result<Identity> {
     let path = directory.join(IDENTITY);
     let bytes = std::fs::read(&path).context("read", &path)?;
     let text = String::from_utf8_lossy(&bytes);
-    let mut other_version = None;
-    for line in text.lines() {
-        let mut words = line.split(' ');
-        let (magic, version, key) = (words.next(), words.next(), words.next());
-        let (Some(MAGIC), Some(version)) = (magic, version) else {
-            continue;
-        };
-        if version != VERSION.to_string() {
-            other_version = Some(version.to_string());
-        } else if let Some(key) = key.and_then(|k| u128::from_str_radix(k, 16).ok()) {
-            let key = Key(key.to_le_bytes());
-            if identity_line(key) == line {
-                return Ok(key);
-            }
-        }
+    let known = |version: u32| (OLDEST..=VERSION).contains(&version);
+    let identities = text.lines().filter_map(Identity::parse);
+    if let Some(identity) = identities.clone().find(|found| known(found.version)) {
+        return Ok(identity);
     }
-    Err(match other_version {
+    // a version yet to come may say it in other words
+    let stated = text.lines().find_map(|line| {
+        let version = line.strip_prefix(MAGIC)?.split(' ').nth(1)?;
+        let is_ours = version.parse().is_ok_and(known);
+        (!is_ours).then(|| version.to_string())
+    });
+    Err(match stated {
         Some(found) => Error::Version {
             path,
             found,
@@ -130,9 +160,4 @@ pub(crate) fn read_identity(directory: &Path) -> Result<Key> {
             what: "it states neither version nor key".into(),
         },
     })
-}
-
-fn identity_line(key: Key) -> String {
-    let text = format!("{MAGIC} {VERSION} {:032x}", u128::from_le_bytes(key.0));
-    format!("{text} {:08x}", libdeflater::crc32(text.as_bytes()))
 }

@@ -29,6 +29,20 @@ pub enum PageState {
     Excluded = 4,
 }
 
+impl PageState {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::New,
+        Self::Live,
+        Self::Redirect,
+        Self::Gone,
+        Self::Excluded,
+    ];
+
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+}
+
 /// What is kept of a page between visits. Written with [`crate::Store::commit`].
 ///
 /// `etag`, `modified` and `content_type` share about 150 bytes. A `modified` beyond 64 bytes, or an
@@ -76,9 +90,12 @@ pub struct PageRow {
     pub length: u64,
     /// Where it redirects to.
     pub redirect_to: Option<PageId>,
+    /// What was learnt of it, up to [`MEMO_LIMIT`](super::MEMO_LIMIT) bytes that mean something to the robot only. Kept in
+    /// the page's brief.
+    pub memo: Vec<u8>,
 }
 
-/// A slot: length, checksum, row. Shorter than [`SLOT`]; what follows it on disk means nothing.
+/// A slot: length, checksum, row without its memo. Shorter than [`SLOT`]; what follows it on disk means nothing.
 pub(crate) fn encode(row: &PageRow) -> Vec<u8> {
     let mut out = vec![0; HEAD];
     out.push(row.state as u8);
@@ -195,14 +212,7 @@ fn checked(slot: &[u8]) -> Option<&[u8]> {
 
 fn row(bytes: &[u8]) -> Option<PageRow> {
     let mut fields = Fields(bytes);
-    let state = match fields.byte()? {
-        0 => PageState::New,
-        1 => PageState::Live,
-        2 => PageState::Redirect,
-        3 => PageState::Gone,
-        4 => PageState::Excluded,
-        _ => return None,
-    };
+    let state = PageState::from_number(fields.byte()?)?;
     let present = fields.byte()?;
     let mut times = [None; 5];
     let mut before = 0i64;
@@ -257,6 +267,7 @@ fn row(bytes: &[u8]) -> Option<PageRow> {
         etag: string(&mut fields).ok()?,
         modified: string(&mut fields).ok()?,
         content_type: string(&mut fields).ok()?,
+        memo: Vec::new(),
     })
 }
 

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::directory::{Key, read_identity};
+use super::directory::{Identity, Key, read_identity};
 use super::host::{self, Extent, HostRow, UNIT};
+use super::record::{self, Record};
 use super::tables::{Table, Tables};
-use super::{HostId, Observations, PageAddress, PageId, PageRow, Position, admission, page};
+use super::{HostId, Observations, PageAddress, PageId, PageRow, Position, admission, brief, page};
 use crate::Time;
 use crate::error::{Error, Result};
 
@@ -19,6 +20,8 @@ pub struct Reader {
     directory: PathBuf,
     pub(crate) tables: Tables,
     pub(crate) key: Key,
+    /// The format of what is read; a store that nobody has opened since stays as it is.
+    pub(crate) version: u32,
 }
 
 /// What is known of a page, but for its URL.
@@ -41,20 +44,28 @@ pub struct PageEntry {
 impl Reader {
     /// Opens the store in `directory`, which must exist.
     pub fn open(directory: &Path) -> Result<Self> {
-        let key = read_identity(directory)?;
-        Ok(Self {
-            directory: directory.to_path_buf(),
-            tables: Tables::open(directory, false)?,
-            key,
-        })
+        let identity = read_identity(directory)?;
+        let tables = Tables::open(directory, false)?;
+        Ok(Self::with(directory, tables, identity))
     }
 
-    pub(crate) fn with(directory: &Path, tables: Tables, key: Key) -> Self {
+    pub(crate) fn with(directory: &Path, tables: Tables, identity: Identity) -> Self {
         Self {
             directory: directory.to_path_buf(),
             tables,
-            key,
+            key: identity.key,
+            version: identity.version,
         }
+    }
+
+    /// What is known of all pages together; nothing at first.
+    pub fn learnt(&self) -> Result<Vec<u8>> {
+        Ok(record::read(&self.tables, Record::Learnt)?.bytes)
+    }
+
+    /// What the keeper knows besides; nothing at first.
+    pub fn keeper(&self) -> Result<Vec<u8>> {
+        Ok(record::read(&self.tables, Record::Keeper)?.bytes)
     }
 
     /// How many pages were admitted and committed.
@@ -100,22 +111,49 @@ impl Reader {
             self.tables.read(Table::Pages, &mut bytes, offset)?;
             match page::decode(&bytes) {
                 page::Slot::Empty => return Ok(None),
-                page::Slot::Row(row) => return Ok(Some(*row)),
+                page::Slot::Row(row) => {
+                    let memo = self.memo(id)?;
+                    return Ok(Some(PageRow { memo, ..*row }));
+                }
                 page::Slot::Damaged => {}
             }
         }
         Err(self.damaged(Table::Pages, id.0))
     }
 
+    /// What was learnt of a page; nothing where that is not readable.
+    fn memo(&self, id: PageId) -> Result<Vec<u8>> {
+        let mut bytes = [0; brief::SLOT];
+        for _ in 0..LOOKS {
+            let offset = u64::from(id.0) * brief::SLOT as u64;
+            self.tables.read(Table::Briefs, &mut bytes, offset)?;
+            match brief::decode(&bytes) {
+                brief::Slot::Full(stored) => return Ok(stored.memo().to_vec()),
+                brief::Slot::Empty => break,
+                brief::Slot::Damaged => {}
+            }
+        }
+        Ok(Vec::new())
+    }
+
     /// All pages in order of admission. A damaged one is an error, and the next call goes on.
     pub fn pages(&self) -> Result<impl Iterator<Item = Result<PageEntry>> + '_> {
         let mut rows = Chunks::new(self, Table::Pages, page::SLOT, u64::MAX);
+        let mut briefs = Chunks::new(self, Table::Briefs, brief::SLOT, u64::MAX);
         Ok((0..).zip(self.slots()?).map(move |(id, slot)| {
             let bytes = rows.read(u64::from(id))?;
             let slot = slot?.ok_or_else(|| self.damaged(Table::Admissions, id))?;
             let row = match bytes.map_or(page::Slot::Empty, page::decode) {
                 page::Slot::Empty => None,
-                page::Slot::Row(row) => Some(*row),
+                page::Slot::Row(row) => {
+                    let brief = briefs.read(u64::from(id))?;
+                    let memo = match brief.map_or(brief::Slot::Empty, brief::decode) {
+                        brief::Slot::Full(stored) => stored.memo().to_vec(),
+                        brief::Slot::Empty => Vec::new(),
+                        brief::Slot::Damaged => self.memo(PageId(id))?,
+                    };
+                    Some(PageRow { memo, ..*row })
+                }
                 page::Slot::Damaged => self.page(PageId(id))?,
             };
             Ok(PageEntry {

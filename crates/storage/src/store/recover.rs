@@ -4,14 +4,15 @@ use std::path::Path;
 
 use super::host::{Extent, UNIT};
 use super::journal::{Journal, journal_path, journals, replay};
+use super::record::{self, Record};
 use super::tables::{Table, Tables, noted_lengths};
-use super::{Damage, Reader, Seen, Store, StoreOptions, directory, page};
+use super::{Damage, Reader, Seen, Store, StoreOptions, brief, directory, migrate, page};
 use crate::error::{Context, Result, sync_directory};
 
 pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
     std::fs::create_dir_all(directory).context("create", directory)?;
     let lock = directory::lock(directory)?;
-    let key = directory::identify(directory)?;
+    let mut identity = directory::identify(directory)?;
     let mut damage = Vec::new();
     let noted = noted_lengths(directory);
     let mut tables = Tables::open(directory, true)?;
@@ -28,7 +29,12 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
             });
         }
     }
-    let reader = Reader::with(directory, tables, key);
+    let mut reader = Reader::with(directory, tables, identity);
+    if identity.version < directory::VERSION {
+        migrate::migrate(&mut reader)?;
+        identity = directory::write_identity(directory, identity.key)?;
+        reader.version = identity.version;
+    }
     let pages = reader.page_count()?;
 
     let mut seen = Seen::with_room(pages as usize);
@@ -52,8 +58,11 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
     }
     // rows of pages that are not there would be taken for those of pages yet to come
     let rows_end = u64::from(pages) * page::SLOT as u64;
-    if reader.tables.length(Table::Pages)? > rows_end {
-        reader.tables.truncate(Table::Pages, rows_end)?;
+    let briefs_end = u64::from(pages) * brief::SLOT as u64;
+    for (table, end) in [(Table::Pages, rows_end), (Table::Briefs, briefs_end)] {
+        if reader.tables.length(table)? > end {
+            reader.tables.truncate(table, end)?;
+        }
     }
 
     let mut host_names = Seen::new();
@@ -69,7 +78,7 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
         if extents[index].is_none_or(|held| held.class <= extent.class) {
             extents[index] = Some(extent);
         }
-        host_names.insert(key.fingerprint(&row.name), id.0);
+        host_names.insert(identity.key.fingerprint(&row.name), id.0);
         hosts_end = hosts_end.max(extent.offset + extent.capacity());
     }
     extents.resize(extents.len().max(host_count), None);
@@ -81,7 +90,11 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
         });
     }
     let observations = reader.tables.observations()?;
+    let learnt = record::read(&reader.tables, Record::Learnt)?;
+    let keeper = record::read(&reader.tables, Record::Keeper)?;
     Ok(Store {
+        learnt,
+        keeper,
         reader,
         journal,
         options,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt::Write;
 use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,21 +29,45 @@ pub(crate) enum Table {
     Hosts = 3,
     /// The observations as if in one file; on disk it is cut into segments.
     Observations = 4,
+    /// A slot for each page: what a restart needs of it.
+    Briefs = 5,
+    /// What was learnt of all pages, written in turn.
+    LearntEven = 6,
+    LearntOdd = 7,
+    /// What the keeper knows besides, written in turn.
+    KeeperEven = 8,
+    KeeperOdd = 9,
 }
 
 impl Table {
-    pub(crate) const FLAT: [Self; 4] = [Self::Admissions, Self::Urls, Self::Pages, Self::Hosts];
+    /// Those that are one file each.
+    pub(crate) const FLAT: [Self; 9] = [
+        Self::Admissions,
+        Self::Urls,
+        Self::Pages,
+        Self::Hosts,
+        Self::Briefs,
+        Self::LearntEven,
+        Self::LearntOdd,
+        Self::KeeperEven,
+        Self::KeeperOdd,
+    ];
+    /// How many of them format 1 has, too.
+    const OLDEST: usize = 4;
 
     pub(crate) fn from_number(number: u8) -> Option<Self> {
-        [
-            Self::Admissions,
-            Self::Urls,
-            Self::Pages,
-            Self::Hosts,
-            Self::Observations,
-        ]
-        .into_iter()
-        .find(|&table| table as u8 == number)
+        let mut all = Self::FLAT.into_iter().chain([Self::Observations]);
+        all.find(|&table| table as u8 == number)
+    }
+
+    /// Its place in [`Self::FLAT`].
+    fn place(self) -> usize {
+        let number = self as usize;
+        if number > Self::Observations as usize {
+            number - 1
+        } else {
+            number
+        }
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -52,6 +77,11 @@ impl Table {
             Self::Pages => "pages",
             Self::Hosts => "hosts",
             Self::Observations => DIRECTORY,
+            Self::Briefs => "briefs",
+            Self::LearntEven => "learnt-even",
+            Self::LearntOdd => "learnt-odd",
+            Self::KeeperEven => "keeper-even",
+            Self::KeeperOdd => "keeper-odd",
         }
     }
 }
@@ -59,7 +89,8 @@ impl Table {
 /// All data files of a store.
 pub(crate) struct Tables {
     directory: PathBuf,
-    flat: Vec<Arc<File>>,
+    /// None where there is no such file yet, and nobody may make it.
+    flat: Vec<Option<Arc<File>>>,
     /// Segments of the log written since the last time all was made durable.
     segments: BTreeMap<u64, Arc<File>>,
 }
@@ -75,9 +106,15 @@ impl Tables {
                 .write(write)
                 .create(write)
                 .truncate(false)
-                .open(&path)
-                .context("open", &path)?;
-            flat.push(Arc::new(file));
+                .open(&path);
+            flat.push(match file {
+                Err(error)
+                    if error.kind() == ErrorKind::NotFound && table.place() >= Table::OLDEST =>
+                {
+                    None
+                }
+                file => Some(Arc::new(file.context("open", &path)?)),
+            });
         }
         if write {
             let log = directory.join(DIRECTORY);
@@ -95,18 +132,28 @@ impl Tables {
         self.directory.join(table.name())
     }
 
+    fn file(&self, table: Table) -> Option<&File> {
+        self.flat[table.place()].as_deref()
+    }
+
     pub(crate) fn length(&self, table: Table) -> Result<u64> {
-        let metadata = self.flat[table as usize].metadata();
+        let Some(file) = self.file(table) else {
+            return Ok(0);
+        };
+        let metadata = file.metadata();
         Ok(metadata.context("look at", &self.path(table))?.len())
     }
 
     /// Reads as much of `buffer` as there is.
     pub(crate) fn read(&self, table: Table, buffer: &mut [u8], offset: u64) -> Result<usize> {
-        read_some(&self.flat[table as usize], buffer, offset).context("read", &self.path(table))
+        let Some(file) = self.file(table) else {
+            return Ok(0);
+        };
+        read_some(file, buffer, offset).context("read", &self.path(table))
     }
 
     pub(crate) fn truncate(&self, table: Table, length: u64) -> Result<()> {
-        let file = &self.flat[table as usize];
+        let file = self.file(table).expect("opened for writing");
         file.set_len(length).context("truncate", &self.path(table))
     }
 
@@ -114,7 +161,12 @@ impl Tables {
         if table == Table::Observations {
             return self.write_observations(offset, bytes);
         }
-        let file = &self.flat[table as usize];
+        self.write_flat(table, offset, bytes)
+    }
+
+    /// The same, for a table that is one file.
+    pub(crate) fn write_flat(&self, table: Table, offset: u64, bytes: &[u8]) -> Result<()> {
+        let file = self.file(table).expect("opened for writing");
         file.write_all_at(bytes, offset)
             .context("write", &self.path(table))
     }
@@ -176,9 +228,9 @@ impl Tables {
     /// What must be made durable before the journal that protects it may go.
     pub(crate) fn written(&mut self) -> Written {
         let mut files: Vec<_> = Table::FLAT
-            .map(|t| self.path(t))
             .into_iter()
-            .zip(self.flat.clone())
+            .zip(self.flat.iter().flatten())
+            .map(|(table, file)| (self.path(table), file.clone()))
             .collect();
         let log = self.path(Table::Observations);
         for (segment, file) in std::mem::take(&mut self.segments) {
@@ -201,7 +253,8 @@ impl Written {
         for (path, file) in &self.files {
             let length = file.metadata().context("look at", path)?.len();
             // writing to a string cannot fail
-            let _ = write!(lengths, "{length} ");
+            let name = path.file_name().unwrap_or_default().display();
+            let _ = write!(lengths, "{name}:{length} ");
             file.sync_data().context("sync", path)?;
         }
         sync_directory(&self.log)?;
@@ -219,6 +272,17 @@ pub(crate) fn noted_lengths(directory: &Path) -> Vec<(Table, u64)> {
     if u32::from_str_radix(sum, 16) != Ok(libdeflater::crc32(noted.as_bytes())) {
         return Vec::new();
     }
-    let lengths = noted.split(' ').map_while(|word| word.parse().ok());
-    Table::FLAT.into_iter().zip(lengths).collect()
+    let oldest = Table::FLAT.into_iter().take(Table::OLDEST);
+    let words = noted
+        .split(' ')
+        .zip(oldest.map(Some).chain(std::iter::repeat(None)));
+    let length = |(word, oldest): (&str, Option<Table>)| match word.split_once(':') {
+        Some((name, length)) => {
+            let table = Table::FLAT.into_iter().find(|table| table.name() == name);
+            Some((table?, length.parse().ok()?))
+        }
+        // format 1 has no names
+        None => Some((oldest?, word.parse().ok()?)),
+    };
+    words.filter_map(length).collect()
 }

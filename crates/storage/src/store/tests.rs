@@ -2,6 +2,7 @@
 
 mod damage;
 mod rows;
+mod scanning;
 
 use std::path::Path;
 
@@ -42,8 +43,18 @@ pub(crate) fn row(number: u32) -> PageRow {
         etag: Some(format!("\"{number}\"").into_bytes()),
         digest: crate::digest(&number.to_le_bytes()),
         visits: number,
+        memo: memo(number),
         ..PageRow::default()
     }
+}
+
+fn memo(number: u32) -> Vec<u8> {
+    vec![number as u8 ^ 0x3c; number as usize % (MEMO_LIMIT + 1)]
+}
+
+/// What is known of all pages once there are so many.
+fn learnt(pages: u32) -> Vec<u8> {
+    vec![pages as u8; 500 + pages as usize]
 }
 
 fn visit(number: u32) -> Observation {
@@ -74,6 +85,8 @@ fn fill(store: &mut Store, from: u32, to: u32) {
                 .push((host, vec![number as u8; number as usize * 10]));
             batch.observations.push(visit(number));
         }
+        batch.learnt = Some(learnt(to));
+        batch.keeper = Some(learnt(to + 1));
         store.commit(&batch).unwrap();
     }
 }
@@ -82,6 +95,12 @@ fn fill(store: &mut Store, from: u32, to: u32) {
 fn check(store: &Store, count: u32) {
     assert_eq!(store.damage(), []);
     assert_eq!(store.page_count(), count);
+    if count > 0 {
+        assert_eq!(store.learnt(), learnt(count));
+        assert_eq!(store.keeper(), learnt(count + 1));
+    }
+    assert_eq!(store.reader().learnt().unwrap(), store.learnt());
+    assert_eq!(store.reader().keeper().unwrap(), store.keeper());
     let entries: Vec<_> = store
         .reader()
         .pages()
@@ -100,6 +119,28 @@ fn check(store: &Store, count: u32) {
         assert_eq!((address.host, address.depth), (entry.host, 2));
         let host = store.host_row(address.host).unwrap();
         assert_eq!(host.name, format!("host{}.example", number % 3));
+    }
+    let mut scanned = Vec::new();
+    let brief = |page: Result<PageBrief<'_>>| {
+        let page = page.unwrap();
+        (
+            page.id,
+            page.host,
+            page.last_visit,
+            page.visits,
+            page.memo.to_vec(),
+        )
+    };
+    store
+        .reader()
+        .scan(brief, |page| scanned.push(page))
+        .unwrap();
+    assert_eq!(scanned.len(), count as usize);
+    for (number, (id, host, last_visit, visits, memo)) in (0..).zip(scanned) {
+        let row = row(number);
+        assert_eq!((id, host), (PageId(number), HostId(number % 3)));
+        assert_eq!((last_visit, visits), (row.last_visit, row.visits));
+        assert_eq!(memo, row.memo);
     }
     let seen: Vec<_> = store
         .reader()
@@ -216,6 +257,16 @@ fn rows_name_only_what_exists() {
     ] {
         assert!(matches!(store.commit(&batch), Err(Error::NoSuchPage(2))));
     }
+    let long = PageRow {
+        memo: vec![0; MEMO_LIMIT + 1],
+        ..row(0)
+    };
+    for batch in [
+        with(&|b| b.pages.push((PageId(0), long.clone()))),
+        with(&|b| b.learnt = Some(vec![0; RECORD_LIMIT + 1])),
+    ] {
+        assert!(matches!(store.commit(&batch), Err(Error::TooLong { .. })));
+    }
     let batch = with(&|b| b.hosts.push((HostId(2), vec![])));
     assert!(matches!(store.commit(&batch), Err(Error::NoSuchHost(2))));
     let long = "x".repeat(URL_LIMIT + 1);
@@ -249,14 +300,14 @@ fn another_version_is_refused() {
     let directory = fast_directory();
     drop(open(directory.path()));
     let path = directory.path().join("identity");
-    std::fs::write(&path, "evercrawl-store 2 whatever\n").unwrap();
+    std::fs::write(&path, "evercrawl-store 3 whatever\n").unwrap();
     let refused = Store::open(directory.path(), StoreOptions::default())
         .err()
         .unwrap();
     assert!(
         refused
             .to_string()
-            .contains("format version 2; this program knows version 1")
+            .contains("format version 3; this program knows version 2")
     );
 }
 

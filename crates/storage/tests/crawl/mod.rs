@@ -30,6 +30,15 @@ fn body(number: u32) -> Vec<u8> {
         .into_bytes()
 }
 
+/// What is learnt of a page, and of all when so many were fetched: both must be of one commit.
+fn memo(number: u32) -> Vec<u8> {
+    number.to_le_bytes().repeat(1 + number as usize % 24)
+}
+
+fn learnt(fetched: u32) -> Vec<u8> {
+    fetched.to_le_bytes().repeat(1 + fetched as usize % 5000)
+}
+
 impl Crawl {
     pub fn open(directory: &Path, journal_bytes: u64, rotate_bytes: u64) -> Result<Self, Error> {
         let store = Store::open(
@@ -104,6 +113,7 @@ impl Crawl {
                 digest: exchange.digest,
                 place: Some(place),
                 visits: 1,
+                memo: memo(number),
                 ..PageRow::default()
             };
             batch.pages.push((PageId(number), row));
@@ -125,6 +135,7 @@ impl Crawl {
                 self.admit(number * LINKS + link)?;
             }
         }
+        batch.learnt = Some(learnt(end));
         self.archive.sync()?;
         self.store.commit(&batch)?;
         self.fetched = end;
@@ -140,6 +151,9 @@ impl Crawl {
             self.fetched
         );
         assert_eq!(self.store.page_count(), self.fetched * LINKS + 1);
+        if self.fetched > 0 {
+            assert_eq!(self.store.learnt(), learnt(self.fetched));
+        }
         let entries: Vec<_> = self
             .store
             .reader()
@@ -153,6 +167,7 @@ impl Crawl {
             assert_eq!(self.store.find(&url(number)), Some(entry.id));
             assert_eq!(entry.row.is_some(), number < self.fetched);
             let Some(row) = entry.row else { continue };
+            assert_eq!(row.memo, memo(number));
             let record = self.archive.read(row.place.unwrap()).unwrap();
             assert_eq!(record.url(), Some(&url(number)[..]));
             assert_eq!(record.payload, body(number));

@@ -45,6 +45,7 @@ prop_compose! {
             etag: strings.0,
             modified: strings.1,
             content_type: strings.2,
+            memo: Vec::new(),
         }
     }
 }
@@ -95,6 +96,7 @@ fn usual_validators_fit_together() {
         content_type: Some(b"text/html; charset=utf-8".to_vec()),
         length: 200_000,
         visits: 1000,
+        memo: Vec::new(),
         ..super::row(9)
     };
     let row = PageRow {
