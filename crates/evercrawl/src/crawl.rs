@@ -1,17 +1,20 @@
 //! `evercrawl crawl`: discover, download, archive, and keep fresh.
 
+mod missing;
 mod screen;
 mod settings;
 
 use crate::bad_input::BadInput;
-use crate::interrupt::stop_on_interrupt;
+use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::terminal;
+use crate::units::Seconds;
 use anyhow::{Result, anyhow};
 use robot::config::Config;
 use robot::{Mended, StartError, Until};
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use screen::{bytes, slowest};
 pub use settings::{kept_config, read_config};
@@ -39,9 +42,15 @@ pub struct Arguments {
     /// Where webmasters find out who you are, as a URL.
     #[arg(long, value_name = "URL")]
     contact: Option<String>,
-    /// Fetch everything once and end; no revisits.
+    /// Fetch every page once and end: those without a copy for the first time, the others anew.
+    ///
+    /// Ends when every page in scope was had or given up, which takes as long as politeness asks
+    /// for. What is missing is listed, with the reason; then the exit code is 1.
     #[arg(long)]
     once: bool,
+    /// Stop after this time, such as 90s, 30m or 2h.
+    #[arg(long = "for", value_name = "TIME")]
+    limit: Option<Seconds>,
     /// Log more: requests, robots.txt, decisions.
     #[arg(short, long)]
     verbose: bool,
@@ -88,8 +97,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let crawl = robot::start(&config, until).map_err(explain)?;
     tell_mended(&crawl.mended, arguments.json);
     let mut screen = screen::Screen::new(arguments.json);
+    let began = Instant::now();
     while !crawl.is_over() {
-        if stop.load(Ordering::Relaxed) {
+        let limit = arguments.limit.map_or(f64::INFINITY, |limit| limit.0);
+        if stop.load(Ordering::Relaxed) || began.elapsed().as_secs_f64() >= limit {
             crawl.stop();
         }
         screen.show(&crawl.status());
@@ -98,7 +109,36 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let status = crawl
         .wait()
         .map_err(|what| anyhow!("the crawl ended: {what}"))?;
-    screen.end(&status)
+    screen.end(&status)?;
+    if !arguments.once {
+        return Ok(());
+    }
+    if stop.load(Ordering::Relaxed) {
+        return Err(Interrupted.into());
+    }
+    let missing = missing::Missing::find(&config.data.0, &config)?;
+    tell_missing(missing, arguments.json)
+}
+
+/// Lists what there is no copy of; success if that is nothing.
+fn tell_missing(missing: missing::Missing, json: bool) -> Result<()> {
+    if missing.count == 0 {
+        return Ok(());
+    }
+    if json {
+        writeln!(
+            io::stderr(),
+            "{}",
+            serde_json::json!({ "missing": missing })
+        )?;
+    } else {
+        for page in &missing.pages {
+            let (url, why) = (terminal::plain(&page.url), terminal::plain(&page.why));
+            writeln!(io::stderr(), "missing: {url} ({why})")?;
+        }
+    }
+    let pages = if missing.count == 1 { "page" } else { "pages" };
+    Err(anyhow!("{} {pages} in scope could not be had", missing.count))
 }
 
 fn explain(error: StartError) -> anyhow::Error {

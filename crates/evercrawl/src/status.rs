@@ -92,7 +92,7 @@ impl View {
             view.status = status;
         } else {
             let offline = Offline::read(&data.directory, &data.config)?;
-            view.status = offline.status(now.seconds());
+            view.status = offline.status();
             view.status.running = view.silent;
             view.since = offline.since.map(Moment);
             view.last_visit = offline.last_visit.map(Moment);

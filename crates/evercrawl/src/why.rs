@@ -136,7 +136,7 @@ impl Why {
         let wait = match asked {
             Asked::Answer(wait) => wait,
             Asked::Silence | Asked::Nobody => {
-                Offline::read(&data.directory, &data.config)?.page(id, Moment::now().seconds())
+                Offline::read(&data.directory, &data.config)?.page(id)
             }
         };
         why.schedule(data, row.as_ref(), wait, robot);

@@ -153,8 +153,6 @@ fn is_later(at: f64, now: f64) -> bool {
 
 /// What an unused budget may catch up, in seconds.
 const CREDIT: f64 = 1.0;
-/// A name that has no address is asked for again after this many seconds.
-const ASK_AGAIN: f64 = 300.0;
 
 impl Lines {
     /// No host yet; `opening` is the instant from which on any address may be talked to.
@@ -218,6 +216,14 @@ impl Lines {
         let errands = std::mem::take(&mut self.hosts[host as usize].errands);
         self.errands -= errands.len();
         errands.into()
+    }
+
+    /// Takes back all pages that wait for a host.
+    pub fn take_pages(&mut self, host: u32) -> Vec<u32> {
+        let line = &mut self.hosts[host as usize];
+        self.new -= line.new.len();
+        self.due -= line.due.len();
+        line.new.drain(..).chain(line.due.drain(..)).collect()
     }
 
     /// A page known from before, which waits for nothing now.
@@ -347,16 +353,17 @@ impl Lines {
         Some(turn)
     }
 
-    /// What came of a `Turn::Resolve`: the address and for how many seconds it holds.
-    pub fn resolved(&mut self, host: u32, now: f64, found: Option<(IpAddr, f64)>) {
+    /// What came of a `Turn::Resolve`: the address and for how many seconds it holds; or in how many
+    /// seconds it is worth asking again.
+    pub fn resolved(&mut self, host: u32, now: f64, found: Result<(IpAddr, f64), f64>) {
         let line = &mut self.hosts[host as usize];
         line.resolving = false;
         match found {
-            Some((address, seconds)) => {
+            Ok((address, seconds)) => {
                 line.address = Some(address);
                 line.address_until = now + seconds;
             }
-            None => line.courtesy.not_before = line.courtesy.not_before.max(now + ASK_AGAIN),
+            Err(seconds) => line.courtesy.not_before = line.courtesy.not_before.max(now + seconds),
         }
         self.queue(host);
     }

@@ -151,7 +151,7 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
         error,
     })?;
     let archive = open_archive(config, durability)?;
-    let learnt = store.learnt();
+    let learnt = Some(store.learnt()).filter(|record| !record.is_empty());
     let stood = learnt.and_then(keeper::clock_stood);
     let clock = Clock::start(stood.as_ref());
     let now = clock.now();

@@ -28,7 +28,7 @@ use hosts::Host;
 pub use hosts::KeptHost;
 pub(crate) use outcomes::{FAILURES_TO_GIVE_UP, retry_wait};
 use pages::Pages;
-pub use record::clock_stood;
+pub use record::{clock_stood, policy_learnt};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -40,6 +40,8 @@ const TICK: f64 = 0.25;
 const FIGURES: f64 = 1.0;
 /// Seconds between two records of what is known of all pages.
 const RECORDS: f64 = 1.0;
+/// Rows tell time by the millisecond.
+const PASS_MARGIN: f64 = 0.002;
 /// The most revisits per second a policy is ever given.
 const MOST_REVISITS: f64 = 10_000.0;
 
@@ -70,6 +72,8 @@ pub struct Keeper {
     clock: Clock,
     share: RevisitBudget,
     until: Until,
+    /// When the pass began in which every page is visited once; pages visited since are done.
+    pass: Option<f64>,
     lines: Lines,
     revisits: Revisits,
     hosts: Vec<Host>,
@@ -133,13 +137,12 @@ impl Keeper {
         };
         // the last request before a crash may have been a moment ago, at any address
         let opening = now.at + config.politeness.interval.seconds(1, 0.0);
-        let record = learnt.and_then(record::unpack);
         let revisits = Revisits::new(
             &config.revisit.policy,
             now.at,
             guess,
             1,
-            record.as_ref().map(|(_, revisits)| *revisits),
+            learnt.and_then(policy_learnt),
         )?;
         Ok(Self {
             share: config.revisit.budget()?,
@@ -148,6 +151,11 @@ impl Keeper {
             config,
             clock,
             until,
+            // one that was cut short goes on
+            pass: (until == Until::FetchedOnce).then(|| {
+                let unfinished = learnt.and_then(record::unfinished_pass);
+                unfinished.unwrap_or(now.at - PASS_MARGIN)
+            }),
             hosts: Vec::new(),
             pages: Pages::default(),
             later: Later::default(),
@@ -171,8 +179,8 @@ impl Keeper {
             rate: fleeting::Rate::default(),
             next_tick: now.at,
             next_figures: now.at,
-            next_record: now.at + RECORDS,
-            learnt: false,
+            next_record: now.at,
+            learnt: until == Until::FetchedOnce,
             broken: None,
         })
     }
@@ -273,8 +281,8 @@ impl Keeper {
             }
         }
         for (page, changed) in stored.signals {
-            let last = self.revisits.last_visit(page.0);
-            if last.is_some_and(|last| now.from_wall(changed) > last) {
+            let belief = self.revisits.belief(page.0);
+            if belief.is_some_and(|belief| now.from_wall(changed) > belief.last_visit) {
                 self.revisits.signal(now.at, page.0);
             }
         }

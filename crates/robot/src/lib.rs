@@ -20,3 +20,5 @@ mod visit;
 
 pub use crawl::{Crawl, Mended, StartError, archive_directory, check, start, state_directory};
 pub use keeper::Until;
+pub use losses::Losses;
+pub use visit::Intake;

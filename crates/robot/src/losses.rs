@@ -6,24 +6,24 @@ use storage::{Damage, Error};
 
 /// How often something was lost, by file.
 #[derive(Debug, Default)]
-pub(crate) struct Losses(BTreeMap<(PathBuf, &'static str), u64>);
+pub struct Losses(BTreeMap<(PathBuf, &'static str), u64>);
 
 impl Losses {
     /// An entry that could not be read.
-    pub fn note(&mut self, error: &Error, what: &'static str) {
+    pub(crate) fn note(&mut self, error: &Error, what: &'static str) {
         if let Error::Damaged { path, .. } | Error::Io { path, .. } = error {
             self.count(path, what, 1);
         }
     }
 
-    pub fn count(&mut self, path: &Path, what: &'static str, entries: u64) {
+    pub(crate) fn count(&mut self, path: &Path, what: &'static str, entries: u64) {
         if entries > 0 {
             *self.0.entry((path.to_owned(), what)).or_default() += entries;
         }
     }
 
     /// All of them, after what is known of other files.
-    pub fn beside(self, known: &[Damage]) -> Vec<Damage> {
+    pub(crate) fn beside(self, known: &[Damage]) -> Vec<Damage> {
         let lost = self.0.into_iter().filter_map(|((path, what), entries)| {
             let is_known = known.iter().any(|damage| damage.path == path);
             let what = format!("{entries} {what}");

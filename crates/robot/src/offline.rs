@@ -1,23 +1,20 @@
 //! A crawl that nobody is working on, as its store tells it: by the same model as the robot's own.
 
-use crate::beliefs::Beliefs;
-use crate::config::{Config, Count};
+use crate::clock::Clock;
+use crate::config::Config;
 pub use crate::keeper::KeptHost;
-use crate::keeper::{FAILURES_TO_GIVE_UP, retry_wait, robots_word};
+use crate::keeper::{self, FAILURES_TO_GIVE_UP, retry_wait, robots_word};
 use crate::view::{HostView, PageWait, Status};
+use freshness::revisits::Revisits;
 use frontier::trap::Traps;
 use std::path::Path;
-use storage::{Observation, Outcome, PageId, PageRow, PageState, Reader, Time};
+use storage::{Observation, Outcome, PageBrief, PageId, PageRow, PageState, Reader, Time};
 use url::{Position, Url};
-
-/// A page without a copy.
-const NONE: u32 = u32::MAX;
 
 /// What the store tells of a crawl.
 pub struct Offline {
-    beliefs: Beliefs,
-    /// For each page its number among the beliefs.
-    numbers: Vec<u32>,
+    revisits: Revisits,
+    clock: Clock,
     counts: Status,
     /// Pages that point elsewhere; they are among those fetched.
     pub redirects: u64,
@@ -33,90 +30,75 @@ impl Offline {
     /// Goes through pages and visits once.
     pub fn read(data: &Path, config: &Config) -> storage::Result<Self> {
         let reader = Reader::open(&crate::state_directory(data))?;
+        let record = reader.learnt()?;
+        let clock = Clock::start(keeper::clock_stood(&record).as_ref());
+        let now = clock.now();
         let guess = 1.0 / (config.revisit.first_guess_days * 86_400.0);
+        let learnt = keeper::policy_learnt(&record);
+        let revisits = Revisits::new(&config.revisit.policy, now.at, guess, 1, learnt)
+            .or_else(|_| Revisits::new("default", now.at, guess, 1, learnt))
+            .expect("the default policy needs nothing");
         let mut offline = Self {
-            beliefs: Beliefs::new(guess),
-            numbers: Vec::new(),
+            revisits,
+            clock,
             counts: Status::default(),
             redirects: 0,
             since: None,
             last_visit: None,
             damaged: 0,
         };
-        let mut hosts = Vec::new();
-        // of pages with a copy, the last visit
-        let mut copies = Vec::new();
-        for entry in reader.pages()? {
-            let Ok(entry) = entry else {
-                offline.damaged += 1;
-                hosts.push(0);
-                copies.push(None);
-                continue;
-            };
-            hosts.push(entry.host.0);
-            copies.push(offline.count_page(entry.row.as_ref()));
+        for _ in reader.hosts()? {
+            offline.revisits.add_host(now.at, 1.0);
+            offline.counts.hosts += 1;
         }
-        offline.counts.hosts = reader.hosts()?.count() as u64;
-        offline.counts.pages_known = copies.len() as u64;
-        offline.numbers = vec![NONE; copies.len()];
-        let mut next = 0;
-        let mut add = |offline: &mut Self, page: usize, at: f64| {
-            offline.beliefs.add(next, hosts[page], at);
-            offline.numbers[page] = next;
-            next += 1;
-        };
+        let own = |brief: PageBrief| (brief.id, brief.host, kept(&brief), brief.memo.to_vec());
+        reader.scan(
+            |brief| brief.map(own),
+            |page| {
+                offline.counts.pages_known += 1;
+                let Ok((id, host, kept, memo)) = page else {
+                    offline.damaged += 1;
+                    return;
+                };
+                if let Some(visited) = offline.count_page(kept) {
+                    let visited = now.from_wall(visited).min(now.at);
+                    let memo = Some(&memo[..]).filter(|memo| !memo.is_empty());
+                    offline
+                        .revisits
+                        .keep(now.at, id.0, host.0, 1.0, visited, memo);
+                }
+            },
+        )?;
         let mut log = reader.observations(storage::Position(0))?;
         while let Some(observation) = log.read()? {
-            let page = observation.page.0 as usize;
-            let changed = offline.count_visit(&observation, config.revisit.count);
-            let (Some(changed), Some(Some(_))) = (changed, copies.get(page)) else {
-                continue;
-            };
-            if offline.numbers[page] == NONE {
-                add(&mut offline, page, seconds(observation.at));
-            } else {
-                offline.learn(page, &observation, changed);
-            }
+            offline.count_visit(&observation);
         }
         offline.damaged += log.damaged();
-        // the log keeps the latest visits only
-        for (page, last_visit) in copies.into_iter().enumerate() {
-            if let Some(at) = last_visit
-                && offline.numbers[page] == NONE
-            {
-                add(&mut offline, page, at);
-            }
-        }
         Ok(offline)
     }
 
     /// Counts a page; for one with a copy says when it was last visited.
-    fn count_page(&mut self, row: Option<&PageRow>) -> Option<f64> {
+    fn count_page(&mut self, kept: Kept) -> Option<f64> {
         let counts = &mut self.counts;
-        let Some(row) = row else {
-            counts.new_waiting += 1;
-            return None;
-        };
-        match row.state {
+        match kept.state {
             PageState::New => counts.new_waiting += 1,
             PageState::Gone => counts.pages_gone += 1,
             PageState::Excluded => {
                 counts.pages_excluded += 1;
-                if let Some((_, cause)) = row.last_failure {
+                if let Some(cause) = kept.cause {
                     self.count_failure(cause);
                 }
             }
             PageState::Live | PageState::Redirect => {
                 counts.pages_fetched += 1;
-                self.redirects += u64::from(row.state == PageState::Redirect);
-                return row.last_visit.map(seconds);
+                self.redirects += u64::from(kept.state == PageState::Redirect);
+                return kept.last_visit.map(seconds);
             }
         }
         None
     }
 
-    /// Counts a visit; for one that brought a copy says whether it counts as a change.
-    fn count_visit(&mut self, observation: &Observation, count: Count) -> Option<bool> {
+    fn count_visit(&mut self, observation: &Observation) {
         self.since = self.since.or(Some(observation.at));
         self.last_visit = self.last_visit.max(Some(observation.at));
         let counts = &mut self.counts;
@@ -128,21 +110,10 @@ impl Offline {
             Outcome::Failed(_) | Outcome::Gone => {}
         }
         match observation.outcome {
-            Outcome::FirstSeen => Some(true),
-            Outcome::Unchanged => Some(false),
-            Outcome::Changed => {
-                counts.changes += 1;
-                Some(true)
-            }
-            Outcome::Minor => {
-                counts.minor_changes += 1;
-                Some(count == Count::Body)
-            }
-            Outcome::Failed(cause) => {
-                self.count_failure(cause);
-                None
-            }
-            Outcome::Gone => None,
+            Outcome::Changed => counts.changes += 1,
+            Outcome::Minor => counts.minor_changes += 1,
+            Outcome::Failed(cause) => self.count_failure(cause),
+            Outcome::FirstSeen | Outcome::Unchanged | Outcome::Gone => {}
         }
     }
 
@@ -151,18 +122,10 @@ impl Offline {
         *self.counts.failures.entry(word).or_default() += 1;
     }
 
-    fn learn(&mut self, page: usize, observation: &Observation, changed: bool) {
-        let (number, at) = (self.numbers[page], seconds(observation.at));
-        let last = self.beliefs.last_visit(number);
-        let modified = observation.modified.map(seconds);
-        let modified = modified.filter(|&time| time > last && time <= at);
-        self.beliefs.observe(number, at, changed, modified);
-    }
-
-    /// All figures; counts of visits are those of the log. Freshness is that of this moment
-    /// (seconds since the epoch): copies age though nobody crawls.
-    pub fn status(&self, now: f64) -> Status {
-        let estimated = self.beliefs.estimated(now, usize::MAX);
+    /// All figures; counts of visits are those of the log. Freshness is that of this moment: copies
+    /// age though nobody crawls.
+    pub fn status(&self) -> Status {
+        let estimated = self.revisits.estimated(self.clock.now().at, usize::MAX);
         Status {
             estimated_freshness: (estimated.copies > 0).then_some(estimated.freshness),
             never_revisited: estimated.never_revisited as u64,
@@ -171,19 +134,32 @@ impl Offline {
     }
 
     /// What is believed of a page. When it is due only a running robot knows.
-    pub fn page(&self, page: PageId, now: f64) -> PageWait {
-        let number = self.numbers.get(page.0 as usize).copied();
-        let Some(number) = number.filter(|&number| number != NONE) else {
+    pub fn page(&self, page: PageId) -> PageWait {
+        let Some(belief) = self.revisits.belief(page.0) else {
             return PageWait::default();
         };
-        let rate = self.beliefs.rate(number);
         let per_day = |rate: f64| rate * 86_400.0;
         PageWait {
-            changes_per_day: Some(per_day(rate.rate)),
-            changes_per_day_interval: Some((per_day(rate.low), per_day(rate.high))),
-            chance_fresh: Some(self.beliefs.chance_fresh(number, now)),
+            changes_per_day: Some(per_day(belief.rate.rate)),
+            changes_per_day_interval: Some((per_day(belief.rate.low), per_day(belief.rate.high))),
+            chance_fresh: self.revisits.chance_fresh(page.0, self.clock.now().at),
             ..PageWait::default()
         }
+    }
+}
+
+/// What is counted of a page.
+struct Kept {
+    state: PageState,
+    cause: Option<u8>,
+    last_visit: Option<Time>,
+}
+
+fn kept(brief: &PageBrief) -> Kept {
+    Kept {
+        state: brief.state,
+        cause: brief.last_failure.map(|(_, cause)| cause),
+        last_visit: brief.last_visit,
     }
 }
 

@@ -11,12 +11,12 @@ use storage::{PageId, Time};
 use url::Url;
 
 /// What is done with links.
-pub(crate) struct Rules {
-    pub scope: Scope,
-    pub canonical: Canonical,
-    pub agent: String,
-    pub follow_nofollow: bool,
-    pub max_decoded: u64,
+pub struct Rules {
+    pub(crate) scope: Scope,
+    pub(crate) canonical: Canonical,
+    pub(crate) agent: String,
+    pub(crate) follow_nofollow: bool,
+    pub(crate) max_decoded: u64,
 }
 
 /// What a body says.
@@ -31,14 +31,19 @@ pub(crate) struct Reading {
 
 /// Where a page stands.
 #[derive(Clone, Copy)]
-pub(crate) struct Standpoint<'a> {
+pub struct Standpoint<'a> {
+    /// Its number.
     pub page: PageId,
+    /// Its address.
     pub url: &'a Url,
+    /// Links from a seed.
     pub depth: u16,
+    /// When it was read.
     pub at: Time,
 }
 
 impl Rules {
+    /// By these settings.
     pub fn new(config: &Config, scope: Scope) -> Self {
         Self {
             scope,
@@ -50,7 +55,7 @@ impl Rules {
     }
 
     /// A link from that page, unless it is none or out of scope.
-    pub fn found(&self, from: Standpoint, base: &Url, href: &str, depth: u16) -> Option<Found> {
+    pub(crate) fn found(&self, from: Standpoint, base: &Url, href: &str, depth: u16) -> Option<Found> {
         let url = parse_link(base, href).ok()?;
         self.scope.judge(&url, depth).is_in().then(|| Found {
             key: self.canonical.key(&url),
@@ -63,7 +68,7 @@ impl Rules {
     }
 
     /// Reads the body of an answer.
-    pub fn read(&self, from: Standpoint, exchange: &Exchange) -> Reading {
+    pub(crate) fn read(&self, from: Standpoint, exchange: &Exchange) -> Reading {
         let tags: Vec<_> = exchange.headers.all("x-robots-tag").collect();
         let tags = tags.iter().filter_map(|tag| std::str::from_utf8(tag).ok());
         let mut reading = Reading {

@@ -7,7 +7,8 @@ mod pack;
 use self::fetch::RobotsTxt;
 use crate::cause;
 use crate::config::Config;
-use crate::message::{Done, Event, Found, Job, Visit, VisitResult, Visited, Write};
+use crate::clock::{Clock, Now};
+use crate::message::{Done, Event, Found, Job, Task, Visit, VisitResult, Visited};
 use crate::reading::{Rules, Standpoint};
 use ::fetch::{Exchange, Fetcher, Truncation};
 use compare::{Answer, Comparison};
@@ -15,30 +16,29 @@ use frontier::robots::Verdict;
 use pack::{Packers, Records};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use storage::{PageAddress, PageRow, Reader, Time};
-use tokio::sync::mpsc;
 use url::Url;
 
 /// What all workers share.
 pub(crate) struct Workers {
     fetcher: Fetcher,
     reader: Reader,
+    clock: Clock,
+    intake: Intake,
+    /// Tells the keeper.
+    tell: Box<dyn Fn(Event) + Send + Sync>,
+}
+
+/// What is made of an answer: read, compared, packed. No network, no clock.
+pub struct Intake {
     rules: Arc<Rules>,
-    keeper: Sender<Event>,
-    archivist: mpsc::Sender<Write>,
     archive: bool,
     archive_noindex: bool,
     packers: Packers,
 }
 
-/// Now, in seconds since the epoch.
-pub(crate) fn now() -> f64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0.0, |since| since.as_secs_f64())
-}
-
-pub(crate) fn millis(seconds: f64) -> Time {
+/// Milliseconds since the epoch, as they are stored.
+pub fn millis(seconds: f64) -> Time {
     (seconds * 1e3) as Time
 }
 
@@ -48,62 +48,47 @@ impl Workers {
         fetcher: Fetcher,
         reader: Reader,
         rules: Arc<Rules>,
-        keeper: Sender<Event>,
-        archivist: mpsc::Sender<Write>,
+        clock: Clock,
+        tell: Box<dyn Fn(Event) + Send + Sync>,
     ) -> Self {
-        // record ids are made from it, and must be found again after a restart
-        let identity = storage::digest(config.data.0.as_os_str().as_encoded_bytes());
-        let seed = u128::from_le_bytes(identity[..16].try_into().expect("16 bytes"));
         Self {
             fetcher,
             reader,
-            rules,
-            keeper,
-            archivist,
-            archive: config.archive.enabled,
-            archive_noindex: config.directives.archive_noindex,
-            packers: Packers::new(seed),
+            clock,
+            intake: Intake::new(config, rules),
+            tell,
         }
     }
 
-    /// Does one job and reports. The clock is read here and nowhere else.
-    pub async fn work(self: Arc<Self>, job: Job) {
-        let at = now();
-        match job {
-            Job::Resolve { host, name } => {
+    /// Does one job; says what came of it.
+    pub async fn work(&self, job: Job) -> Event {
+        let Job { ticket, task } = job;
+        let now = self.clock.now();
+        match task {
+            Task::Resolve { name } => {
                 let found = self.resolve(&name).await;
-                self.tell(Event::Resolved { host, found });
+                Event::Resolved { ticket, found }
             }
-            Job::Robots {
-                host,
-                of,
+            Task::Robots {
                 url,
                 address,
                 hops,
                 previous,
             } => {
                 let wanted = RobotsTxt {
-                    host,
-                    of,
+                    ticket,
                     url,
                     address,
                     hops,
                     previous,
                 };
-                let event = self.robots(wanted, at).await;
-                self.tell(event);
+                self.robots(wanted, now).await
             }
-            Job::Visit(visit) => {
-                let visited = self.visit(&visit, at).await;
-                // a full channel holds the worker back; a closed one means the end
-                let _ = self.archivist.send(Write::Visited(Box::new(visited))).await;
+            Task::Visit(visit) => {
+                let visited = Box::new(self.visit(ticket, &visit, now).await);
+                Event::Visited { ticket, visited }
             }
         }
-    }
-
-    fn tell(&self, event: Event) {
-        // the keeper is gone only when all ends
-        let _ = self.keeper.send(event);
     }
 
     /// An address of a host that may be contacted, and for how many seconds it holds.
@@ -111,44 +96,47 @@ impl Workers {
         let found = self.fetcher.resolve(name).await;
         let found = found.map_err(|error| error.code())?;
         let mut addresses = found.addresses.into_iter();
-        let address = addresses.find(|&a| self.rules.scope.judge_address(a).is_in());
+        let address = addresses.find(|&a| self.intake.rules.scope.judge_address(a).is_in());
         let address = address.ok_or(cause::ADDRESS)?;
         Ok((address, found.expires_in.as_secs_f64().max(1.0)))
     }
 
-    async fn visit(&self, visit: &Visit, at: f64) -> Visited {
+    async fn visit(&self, ticket: u64, visit: &Visit, now: Now) -> Visited {
         let row = self.reader.page(visit.page).ok().flatten();
         let row = row.unwrap_or_default();
         let address = match self.reader.address(visit.page) {
             Ok(address) => address,
             Err(error) => {
                 tracing::error!(%error, "a page cannot be read from the store");
-                let excluded = compare::excluded(row, cause::OUT_OF_SCOPE, at);
-                return self.refused(visit, at, excluded);
+                let excluded = compare::excluded(row, cause::OUT_OF_SCOPE, now.wall);
+                self.unused(ticket);
+                return report(visit, now, excluded);
             }
         };
-        let (url, refused) = self.judge(visit, &address);
-        if let Some(result) = refused {
-            tracing::debug!(%url, ?result, "not fetched");
-            let comparison = match result {
-                VisitResult::Excluded(cause) => compare::excluded(row, cause, at),
-                result => Comparison::of(result),
-            };
-            return self.refused(visit, at, comparison);
-        }
+        let url = match self.intake.judge(visit, &address, &row, now) {
+            Ok(url) => url,
+            Err(visited) => {
+                tracing::debug!(url = address.url, result = ?visited.done.result, "not fetched");
+                self.unused(ticket);
+                return *visited;
+            }
+        };
         let validators = visit.conditional.then(|| compare::validators_of(&row));
         let validators = validators.flatten();
-        let fetched = self.page(visit, &url, validators.as_ref(), at).await;
+        let fetched = self
+            .page(ticket, visit, &url, validators.as_ref(), now)
+            .await;
         let mut visited = match &fetched.answer {
-            Err(error) => report(visit, at, compare::failed(row, error.code(), 0, at)),
+            Err(error) => report(visit, now, compare::failed(row, error.code(), 0, now.wall)),
             Ok(exchange) => {
                 let from = Standpoint {
                     page: visit.page,
                     url: &url,
                     depth: address.depth,
-                    at: millis(at),
+                    at: millis(now.wall),
                 };
-                self.take_in(visit, from, at, row, exchange, validators.is_some())
+                self.intake
+                    .take_in(visit, from, now, row, exchange, validators.is_some())
             }
         };
         visited.millis = fetched.took.as_millis().min(u128::from(u32::MAX)) as u32;
@@ -156,73 +144,94 @@ impl Workers {
         visited
     }
 
-    /// Whether the page may be fetched, by what is known now.
-    fn judge(&self, visit: &Visit, address: &PageAddress) -> (Url, Option<VisitResult>) {
-        let Ok(url) = Url::parse(&address.url) else {
-            let nowhere = Url::parse("http://invalid/").expect("a URL");
-            return (nowhere, Some(VisitResult::Excluded(cause::OUT_OF_SCOPE)));
-        };
-        let refused = match &visit.standing {
-            _ if !self.rules.scope.judge(&url, address.depth).is_in() => {
-                Some(VisitResult::Excluded(cause::OUT_OF_SCOPE))
-            }
-            Some(standing) if !standing.allows(&self.rules.agent, &url) => {
-                let now = standing.verdict == Verdict::DisallowForNow;
-                let excluded = VisitResult::Excluded(cause::ROBOTS);
-                Some(if now { VisitResult::NotNow } else { excluded })
-            }
-            _ => None,
-        };
-        (url, refused)
-    }
-
     /// No request was made.
-    fn refused(&self, visit: &Visit, at: f64, comparison: Comparison) -> Visited {
-        self.tell(Event::Ended {
-            host: visit.host,
-            address: visit.address,
+    fn unused(&self, ticket: u64) {
+        (self.tell)(Event::Ended {
+            ticket,
             answer: None,
             bytes: 0,
         });
-        report(visit, at, comparison)
+    }
+}
+
+impl Intake {
+    /// By these settings and rules.
+    pub fn new(config: &Config, rules: Arc<Rules>) -> Self {
+        // record ids are made from it, and must be found again after a restart
+        let identity = storage::digest(config.data.0.as_os_str().as_encoded_bytes());
+        let seed = u128::from_le_bytes(identity[..16].try_into().expect("16 bytes"));
+        Self {
+            rules,
+            archive: config.archive.enabled,
+            archive_noindex: config.directives.archive_noindex,
+            packers: Packers::new(seed),
+        }
+    }
+
+    /// Where the page is to be fetched; or, by what is known now, why not.
+    pub fn judge(
+        &self,
+        visit: &Visit,
+        address: &PageAddress,
+        row: &PageRow,
+        now: Now,
+    ) -> Result<Url, Box<Visited>> {
+        let refused = |comparison| Err(Box::new(report(visit, now, comparison)));
+        let excluded = |cause| refused(compare::excluded(row.clone(), cause, now.wall));
+        let Ok(url) = Url::parse(&address.url) else {
+            return excluded(cause::OUT_OF_SCOPE);
+        };
+        match &visit.standing {
+            _ if !self.rules.scope.judge(&url, address.depth).is_in() => {
+                excluded(cause::OUT_OF_SCOPE)
+            }
+            Some(standing) if !standing.allows(&self.rules.agent, &url) => {
+                if standing.verdict == Verdict::DisallowForNow {
+                    refused(Comparison::of(VisitResult::NotNow))
+                } else {
+                    excluded(cause::ROBOTS)
+                }
+            }
+            _ => Ok(url),
+        }
     }
 
     /// Makes of an answer what is to be stored.
-    fn take_in(
+    pub fn take_in(
         &self,
         visit: &Visit,
         from: Standpoint,
-        at: f64,
+        now: Now,
         row: PageRow,
         exchange: &Exchange,
         conditional: bool,
     ) -> Visited {
         let status = exchange.status;
-        let failed = |row, cause| report(visit, at, compare::failed(row, cause, status, at));
+        let failed = |row, cause| report(visit, now, compare::failed(row, cause, status, now.wall));
         match status {
             304 if conditional => {
                 let record = self
                     .archive
                     .then(|| self.packers.not_modified(from, exchange, &row));
-                let comparison = compare::not_modified(row, at);
+                let comparison = compare::not_modified(row, now.wall);
                 let archived = comparison
                     .row
                     .as_ref()
                     .is_some_and(|row| row.place.is_some());
                 Visited {
                     record: record.filter(|_| archived),
-                    ..report(visit, at, comparison)
+                    ..report(visit, now, comparison)
                 }
             }
             200..=299 => match exchange.truncated {
-                None | Some(Truncation::Length) => self.copy(visit, from, at, row, exchange),
+                None | Some(Truncation::Length) => self.copy(visit, from, now, row, exchange),
                 Some(_) => failed(row, cause::CUT_SHORT),
             },
             301 | 302 | 303 | 307 | 308 => match exchange.location() {
-                Some(location) => self.redirect(visit, from, at, row, exchange, &location),
+                Some(location) => self.redirect(visit, from, now, row, exchange, &location),
                 None => failed(row, cause::REFUSED),
             },
-            404 | 410 => report(visit, at, compare::missing(row, status, at)),
+            404 | 410 => report(visit, now, compare::missing(row, status, now.wall)),
             429 => failed(row, cause::TOO_MANY),
             500.. => failed(row, cause::SERVER_ERROR),
             _ => failed(row, cause::REFUSED),
@@ -233,7 +242,7 @@ impl Workers {
         &self,
         visit: &Visit,
         from: Standpoint,
-        at: f64,
+        now: Now,
         row: PageRow,
         exchange: &Exchange,
     ) -> Visited {
@@ -242,7 +251,7 @@ impl Workers {
             .as_deref()
             .is_none_or(|content_type| self.rules.scope.judge_type(content_type).is_in());
         if !is_wanted {
-            return report(visit, at, compare::excluded(row, cause::TYPE, at));
+            return report(visit, now, compare::excluded(row, cause::TYPE, now.wall));
         }
         let reading = self.rules.read(from, exchange);
         let directives = reading.directives;
@@ -250,7 +259,7 @@ impl Workers {
         let digest = storage::digest(&exchange.body);
         let answer = Answer::of(exchange, digest, reading.print);
         let original = keep.then(|| row.clone());
-        let comparison = compare::copy(row, answer, at);
+        let comparison = compare::copy(row, answer, now.wall);
         let records = original.map_or_else(Records::default, |original| {
             self.packers
                 .copy(from, exchange, &original, digest, &comparison)
@@ -261,7 +270,7 @@ impl Workers {
             request: records.request,
             links: reading.links,
             print: first.then(|| (reading.print, from.url.clone())),
-            ..report(visit, at, comparison)
+            ..report(visit, now, comparison)
         }
     }
 
@@ -269,32 +278,32 @@ impl Workers {
         &self,
         visit: &Visit,
         from: Standpoint,
-        at: f64,
+        now: Now,
         row: PageRow,
         exchange: &Exchange,
         location: &str,
     ) -> Visited {
         let depth = from.depth.saturating_add(1);
         let target: Option<Found> = self.rules.found(from, from.url, location, depth);
-        let comparison = compare::redirect(row, exchange.status, location, at);
+        let comparison = compare::redirect(row, exchange.status, location, now.wall);
         let keep = self.archive && !comparison.is_unchanged();
         Visited {
             record: keep.then(|| self.packers.redirect(from, exchange)),
             redirect: target.is_some(),
             links: target.into_iter().collect(),
-            ..report(visit, at, comparison)
+            ..report(visit, now, comparison)
         }
     }
 }
 
 /// A visit with nothing but what it says of the page.
-fn report(visit: &Visit, at: f64, comparison: Comparison) -> Visited {
+fn report(visit: &Visit, now: Now, comparison: Comparison) -> Visited {
     Visited {
         done: Done {
             page: visit.page,
             host: visit.host,
             new: visit.new,
-            at,
+            at: now,
             result: comparison.result,
             failures: comparison.failures,
             liar: comparison.liar,

@@ -102,12 +102,14 @@ fn every_page_is_fetched_once_and_archived() {
     });
     assert_eq!(live.count(), web.pages().len());
 
-    // a second start finds nothing left to do
+    // a second start refreshes every page once, and asks for robots.txt no sooner than it must
     let before = running.record.len();
     let again = crawl_once(&config);
     assert_eq!(again.first_visits, 0);
+    assert_eq!(again.revisits as usize, web.pages().len());
     assert_eq!(again.pages_fetched as usize, web.pages().len());
-    assert_eq!(running.record.len(), before);
+    assert_eq!(running.record.len(), before + web.pages().len());
+    assert_eq!(impolite(&web, &running.record.visits()), 0);
 }
 
 #[test]

@@ -76,6 +76,7 @@ fn hostile_data_is_shown_and_not_obeyed() {
         pages: vec![(page, row)],
         hosts: vec![(host, b"{ \x1b not JSON".to_vec())],
         observations: vec![seen(Outcome::FirstSeen, 1_000), seen(Outcome::Gone, 3_000)],
+        ..Batch::default()
     };
     store.commit(&batch).unwrap();
     drop(store);

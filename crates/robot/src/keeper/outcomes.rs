@@ -101,14 +101,21 @@ impl Keeper {
     /// No copy this time: later, and later each time.
     fn try_again(&mut self, at: f64, page: u32, new: bool, failures: u16) {
         let wait = match self.until {
-            Until::FetchedOnce => match super::once::retry_wait(failures) {
-                Some(wait) => wait,
-                None => return,
-            },
-            Until::Stopped if new && failures >= FAILURES_TO_GIVE_UP => self.gone_seconds(),
-            Until::Stopped => retry_wait(failures),
+            Until::FetchedOnce => super::once::retry_wait(failures),
+            Until::Stopped => Some(self.wait_after_failure(new, failures)),
         };
-        self.try_later(at + wait, page, new);
+        if let Some(wait) = wait {
+            self.try_later(at + wait, page, new);
+        }
+    }
+
+    /// Seconds before the next try after so many failures in a row.
+    pub(super) fn wait_after_failure(&self, new: bool, failures: u16) -> f64 {
+        if new && failures >= FAILURES_TO_GIVE_UP {
+            self.gone_seconds()
+        } else {
+            retry_wait(failures)
+        }
     }
 
     /// robots.txt could not be had: the page waits until it is asked for again.

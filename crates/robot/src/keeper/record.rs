@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 pub(super) struct Head {
     /// Where the crawl's clock stood.
     clock: Stood,
+    /// When the pass over all pages began that is not over yet.
+    #[serde(default)]
+    pass: Option<f64>,
 }
 
 /// The parts of a record; none if it is no record.
@@ -25,6 +28,16 @@ pub fn clock_stood(record: &[u8]) -> Option<Stood> {
     unpack(record).map(|(head, _)| head.clock)
 }
 
+/// What the policy had learnt of all pages then.
+pub fn policy_learnt(record: &[u8]) -> Option<&[u8]> {
+    unpack(record).map(|(_, revisits)| revisits)
+}
+
+/// When the pass over all pages began that was not over then.
+pub(super) fn unfinished_pass(record: &[u8]) -> Option<f64> {
+    unpack(record).and_then(|(head, _)| head.pass)
+}
+
 impl Keeper {
     /// Has it written down.
     pub(super) fn record(&mut self, now: Now) {
@@ -32,6 +45,7 @@ impl Keeper {
         self.next_record = now.at + RECORDS;
         let head = Head {
             clock: self.clock.stands(now),
+            pass: self.pass.filter(|_| !self.is_quiet()),
         };
         let mut record = serde_json::to_vec(&head).expect("plain values");
         record.push(b'\n');

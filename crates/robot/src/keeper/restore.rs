@@ -1,10 +1,35 @@
 //! What the keeper knows again after a restart: one pass over the pages.
 
-use super::{Keeper, Until, retry_wait};
+use super::{Keeper, Until};
 use crate::cause;
 use crate::clock::Now;
 use crate::losses::Losses;
-use storage::{HostId, PageBrief, PageId, PageState, Store};
+use storage::{HostId, PageBrief, PageId, PageState, Store, Time};
+
+/// What is taken over of a page.
+struct Kept {
+    host: u32,
+    state: PageState,
+    tried: bool,
+    last_visit: Option<Time>,
+    last_failure: Option<(Time, u8)>,
+    failures: u16,
+    memo: Vec<u8>,
+}
+
+impl Kept {
+    fn of(brief: &PageBrief) -> Self {
+        Self {
+            host: brief.host.0,
+            state: brief.state,
+            tried: brief.tried,
+            last_visit: brief.last_visit,
+            last_failure: brief.last_failure,
+            failures: brief.failures_in_a_row,
+            memo: brief.memo.to_vec(),
+        }
+    }
+}
 
 impl Keeper {
     /// Takes over everything the store has; what it has no more is counted.
@@ -18,10 +43,17 @@ impl Keeper {
             );
             self.add_host(now, &name, &blob);
         }
-        store.reader().briefs(|page, brief| match brief {
-            Ok(brief) => self.restore_page(now, &brief),
-            Err(error) => self.restore_damaged(store, page, &error, losses),
-        })
+        let mut pages = (0..).map(PageId);
+        store.reader().scan(
+            |brief| brief.map(|brief| Kept::of(&brief)),
+            |kept| {
+                let page = pages.next().expect("pages are numbered by 32 bits");
+                match kept {
+                    Ok(kept) => self.restore_page(now, page, &kept),
+                    Err(error) => self.restore_damaged(store, page, &error, losses),
+                }
+            },
+        )
     }
 
     /// A page whose row cannot be read is fetched again, as long as its URL can.
@@ -41,32 +73,35 @@ impl Keeper {
     }
 
     /// Puts a page where it waits.
-    fn restore_page(&mut self, now: Now, brief: &PageBrief) {
-        let (page, host) = (brief.id.0, brief.host.0);
-        self.add_page(brief.id, host);
-        if !brief.tried {
+    fn restore_page(&mut self, now: Now, id: PageId, kept: &Kept) {
+        let page = id.0;
+        self.add_page(id, kept.host);
+        if !kept.tried {
             return self.wait_in_line(page, true);
         }
-        let then = |time: storage::Time| now.from_wall(time as f64 / 1e3);
-        let failed_at = brief.last_failure.map_or(0.0, |(at, _)| then(at));
+        let then = |time: Time| now.from_wall(time as f64 / 1e3).min(now.at);
+        let failed_at = kept.last_failure.map_or(0.0, |(at, _)| then(at));
         let once = self.until == Until::FetchedOnce;
-        match brief.state {
+        match kept.state {
             PageState::New if once => self.wait_in_line(page, true),
             PageState::New => {
-                let wait = retry_wait(brief.failures_in_a_row);
+                let wait = self.wait_after_failure(true, kept.failures);
                 self.try_later(failed_at + wait, page, true);
             }
             PageState::Live | PageState::Redirect => {
-                let visited = brief.last_visit.map_or(now.at, then);
-                let memo = Some(brief.memo).filter(|memo| !memo.is_empty());
-                self.revisits.keep(now.at, page, host, 1.0, visited, memo);
+                let visited = kept.last_visit.map_or(now.at, then);
+                let memo = Some(&kept.memo[..]).filter(|memo| !memo.is_empty());
+                self.revisits
+                    .keep(now.at, page, kept.host, 1.0, visited, memo);
                 self.status.pages_fetched += 1;
-                if once {
-                    self.wait_in_line(page, false);
-                } else if brief.failures_in_a_row > 0 {
-                    let wait = retry_wait(brief.failures_in_a_row);
-                    self.try_later(failed_at + wait, page, false);
+                if let Some(pass) = self.pass {
+                    if visited < pass {
+                        self.wait_in_line(page, false);
+                    }
+                } else if kept.failures > 0 {
+                    let wait = self.wait_after_failure(false, kept.failures);
                     self.revisits.failed(page, now.at);
+                    self.try_later(failed_at + wait, page, false);
                 }
             }
             PageState::Gone => {
@@ -76,7 +111,7 @@ impl Keeper {
                 }
             }
             PageState::Excluded => {
-                let cause = brief.last_failure.map_or(0, |(_, cause)| cause);
+                let cause = kept.last_failure.map_or(0, |(_, cause)| cause);
                 if matches!(cause, cause::OUT_OF_SCOPE | cause::ROBOTS) {
                     // scope and rules may be others now; judging costs no request
                     self.wait_in_line(page, true);

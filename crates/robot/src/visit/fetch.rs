@@ -2,6 +2,7 @@
 
 use super::Workers;
 use crate::cause;
+use crate::clock::Now;
 use crate::message::{Event, Visit};
 use fetch::{Exchange, FetchError, Request, Validators};
 use frontier::politeness::Answer;
@@ -30,9 +31,7 @@ impl Ended {
 
 /// A robots.txt to be fetched.
 pub(super) struct RobotsTxt {
-    pub host: u32,
-    /// The host whose it is; another one after a redirect.
-    pub of: u32,
+    pub ticket: u64,
     pub url: Url,
     pub address: IpAddr,
     pub hops: u8,
@@ -40,16 +39,15 @@ pub(super) struct RobotsTxt {
 }
 
 impl Workers {
-    /// Makes a request, begun at `at`, and lets the keeper know that the host is free again.
-    async fn request(&self, host: u32, address: IpAddr, request: Request<'_>, at: f64) -> Ended {
+    /// Makes a request, begun `now`, and lets the keeper know that the host is free again.
+    async fn request(&self, ticket: u64, request: Request<'_>, now: Now) -> Ended {
         let started = Instant::now();
         let answer = self.fetcher.fetch(request).await;
         let took = started.elapsed();
         let ended = Ended { answer, took };
-        self.tell(Event::Ended {
-            host,
-            address,
-            answer: Some(for_politeness(&ended, at)),
+        (self.tell)(Event::Ended {
+            ticket,
+            answer: Some(for_politeness(&ended, now)),
             bytes: ended.bytes(),
         });
         ended
@@ -58,16 +56,17 @@ impl Workers {
     /// Requests a page.
     pub(super) async fn page(
         &self,
+        ticket: u64,
         visit: &Visit,
         url: &Url,
         validators: Option<&Validators>,
-        at: f64,
+        now: Now,
     ) -> Ended {
         let request = Request {
             validators,
             ..Request::get(url, visit.address)
         };
-        let ended = self.request(visit.host, visit.address, request, at).await;
+        let ended = self.request(ticket, request, now).await;
         let took = ended.took;
         match &ended.answer {
             Ok(exchange) => tracing::debug!(
@@ -79,16 +78,18 @@ impl Workers {
     }
 
     /// Requests robots.txt.
-    pub(super) async fn robots(&self, wanted: RobotsTxt, at: f64) -> Event {
-        let RobotsTxt { of, url, hops, .. } = wanted;
+    pub(super) async fn robots(&self, wanted: RobotsTxt, now: Now) -> Event {
+        let RobotsTxt {
+            ticket, url, hops, ..
+        } = wanted;
         let request = Request {
             max_body: Some(ROBOTS_BYTES),
             accept: Some("text/plain,*/*;q=0.8"),
             ..Request::get(&url, wanted.address)
         };
-        let ended = self.request(wanted.host, wanted.address, request, at).await;
+        let ended = self.request(ticket, request, now).await;
         let bytes = ended.bytes();
-        let at = at + ended.took.as_secs_f64();
+        let at = now.at + ended.took.as_secs_f64();
         let standing = |fetched, max_age| {
             Arc::new(Standing::after(
                 wanted.previous.as_deref(),
@@ -102,7 +103,7 @@ impl Workers {
             Err(error) => {
                 tracing::debug!(%url, %error, "robots.txt cannot be fetched");
                 return Event::Robots {
-                    of,
+                    ticket,
                     standing: standing(Fetched::Failure, None),
                     failure: Some(error.code()),
                 };
@@ -112,7 +113,7 @@ impl Workers {
         let location = exchange.location();
         if let Some(to) = next_hop(&url, exchange.status, location.as_deref(), hops) {
             let hops = hops + 1;
-            return Event::RobotsMoved { of, to, hops };
+            return Event::RobotsMoved { ticket, to, hops };
         }
         let body = exchange.decoded(ROBOTS_BYTES).map(|decoded| decoded.bytes);
         let fetched = Fetched::Answer {
@@ -121,7 +122,7 @@ impl Workers {
         };
         let max_age = exchange.max_age().map(|age| age.as_secs_f64());
         Event::Robots {
-            of,
+            ticket,
             standing: standing(fetched, max_age),
             failure: match exchange.status {
                 429 => Some(cause::TOO_MANY),
@@ -132,11 +133,11 @@ impl Workers {
     }
 }
 
-/// What an answer to a request begun at `at`, or none, means for politeness.
-fn for_politeness(ended: &Ended, at: f64) -> Answer {
+/// What an answer to a request begun `now`, or none, means for politeness.
+fn for_politeness(ended: &Ended, now: Now) -> Answer {
     match &ended.answer {
         Ok(exchange) if matches!(exchange.status, 429 | 503) => {
-            let now = at + ended.took.as_secs_f64();
+            let now = now.wall + ended.took.as_secs_f64();
             let retry_after = exchange.retry_after();
             Answer::Slower {
                 retry_after: retry_after.and_then(|value| retry_after::parse(&value, now)),
