@@ -127,6 +127,7 @@ impl Keeper {
         let turns = Rules {
             interval: config.politeness.interval,
             parallel: config.politeness.at_once,
+            connections: config.budget.connections,
             share_of_new: config.budget.share_of_new,
             requests_per_second: limit(config.budget.requests_per_second),
             bytes_per_second: limit(config.budget.bytes_per_second),
@@ -263,7 +264,7 @@ impl Keeper {
         self.later.due(at, |page, new| {
             let host = self.host_of[page as usize];
             if new {
-                self.lines.push_new(host, page);
+                self.lines.push_again(host, page);
             } else {
                 self.lines.push_due(host, page);
             }

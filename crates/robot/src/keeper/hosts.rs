@@ -79,7 +79,7 @@ impl Keeper {
             Some(standing) => standing.expires,
             None => 0.0,
         };
-        let number = self.lines.add_host(courtesy, robots_until);
+        let number = self.lines.add_host(name, courtesy, robots_until);
         let told = self.lines.interval(number).max(LEAST_INTERVAL);
         self.hosts.push(Host {
             origin: origin.to_owned(),

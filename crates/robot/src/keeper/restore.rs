@@ -101,7 +101,7 @@ impl Keeper {
                 let cause = row.last_failure.map_or(0, |(_, cause)| cause);
                 if matches!(cause, cause::OUT_OF_SCOPE | cause::ROBOTS) {
                     // scope and rules may be others now; judging costs no request
-                    self.lines.push_new(host, entry.id.0);
+                    self.lines.push_again(host, entry.id.0);
                 } else {
                     self.status.pages_excluded += 1;
                 }
