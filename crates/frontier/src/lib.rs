@@ -1,5 +1,5 @@
 //! One robot's share of the Web: URLs and their keys, scope, robots.txt, politeness, and what is to
-//! be fetched next. Pure: no clock, no I/O. Time is seconds since the epoch, given by the caller.
+//! be fetched next. Pure: no clock, no I/O. Time is seconds, given by the caller.
 
 pub mod directives;
 pub mod key;
@@ -8,6 +8,7 @@ pub mod politeness;
 pub mod retry_after;
 pub mod robots;
 pub mod scope;
+pub mod site;
 pub mod trap;
 
 pub use url::Url;

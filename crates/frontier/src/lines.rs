@@ -8,11 +8,34 @@
 //! From its first visit on the page belongs to the revisit policy, which puts it into the host's
 //! line of due pages when a visit is worth its price. Where both lines wait, new pages have a fixed
 //! share of the turns.
+//!
+//! # The way of a host
+//!
+//! A host that has something to do is opened when its site has earned that (`opening.rs`), waits
+//! for its instant, then in the line of its address (`address.rs`), then for a connection, of which
+//! every site and network has its share (`share.rs`). Whoever cannot go on is put back to the
+//! beginning of that way. Instants are seconds of one axis that never goes back.
+
+mod account;
+mod address;
+mod allowance;
+mod line;
+mod opening;
+mod share;
+mod told;
+mod way;
 
 use crate::politeness::{Answer, Courtesy, Interval};
+use crate::site::{network, site};
+use address::Address;
+use allowance::Sum;
+use line::{Line, Place, Trust};
+use opening::Site;
+use share::{Groups, Kind, Shares};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::net::IpAddr;
+pub use told::{Greediest, Waiting};
 
 /// How turns are given.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,12 +44,16 @@ pub struct Rules {
     pub interval: Interval,
     /// Requests at a time to a host, and to an address.
     pub parallel: u16,
+    /// Requests, and questions for addresses, at a time in all.
+    pub connections: usize,
     /// The share of turns that new pages have where pages are due as well.
     pub share_of_new: f64,
     /// Requests per second in all; infinite without a limit.
     pub requests_per_second: f64,
     /// Bytes per second in all; infinite without a limit.
     pub bytes_per_second: f64,
+    /// A name that has no address is asked for again after this many seconds.
+    pub ask_again: f64,
 }
 
 impl Default for Rules {
@@ -34,9 +61,11 @@ impl Default for Rules {
         Self {
             interval: Interval::default(),
             parallel: 1,
+            connections: 64,
             share_of_new: 0.5,
             requests_per_second: f64::INFINITY,
             bytes_per_second: f64::INFINITY,
+            ask_again: 300.0,
         }
     }
 }
@@ -75,51 +104,16 @@ pub enum Turn {
     },
     /// Nothing before this instant, unless something is added.
     Wait(f64),
-    /// Nothing waits; a request may still be under way.
+    /// Nothing, unless something is added or a request ends.
     Idle,
 }
 
-/// What a host waits for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Waiting {
-    /// No page waits.
-    ForWork,
-    /// A request to it is under way.
-    ForAnswer,
-    /// Its interval, or what it asked for, is not over.
-    Until(f64),
-    /// Its address is being asked for.
-    ForAddress,
-    /// Another host of the same address has the turn, or had it just now.
-    ForNeighbours(IpAddr),
-    /// Its robots.txt comes first.
-    ForRobots,
-    /// Nothing; it is next.
-    ForNothing,
-}
-
-#[derive(Debug, Default)]
-struct Line {
-    new: VecDeque<u32>,
-    due: VecDeque<u32>,
-    errands: VecDeque<u32>,
-    courtesy: Courtesy,
-    address: Option<IpAddr>,
-    address_until: f64,
-    robots_until: f64,
-    pages: u32,
-    under_way: u16,
-    credit: f32,
-    resolving: bool,
-    asking_robots: bool,
-    queued: bool,
-}
-
-#[derive(Debug, Default)]
-struct Neighbours {
-    under_way: u16,
-    not_before: f64,
-    waiting: Vec<u32>,
+/// Who has a place among the instants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Whose {
+    Host(u32),
+    Address(u32),
+    Site(u32),
 }
 
 /// All hosts' lines.
@@ -127,10 +121,17 @@ struct Neighbours {
 pub struct Lines {
     rules: Rules,
     hosts: Vec<Line>,
-    addresses: HashMap<IpAddr, Neighbours>,
-    /// Hosts by the instant of their turn; of the same instant, in the order they asked for it.
-    turns: BinaryHeap<Reverse<(i64, u64, u32)>>,
-    asked: u64,
+    sites: Vec<Site>,
+    addresses: Vec<Address>,
+    site_numbers: HashMap<Box<str>, u32>,
+    address_numbers: HashMap<IpAddr, u32>,
+    networks: HashMap<IpAddr, share::GroupId>,
+    /// Who waits for an instant; of the same instant, in the order they came.
+    instants: BinaryHeap<Reverse<(i64, u64, Whose)>>,
+    came: u64,
+    shares: Shares,
+    /// Hosts to which a request is under way.
+    asked: BTreeSet<u32>,
     /// Addresses nobody has talked to since the start wait until here.
     opening: f64,
     requests_at: f64,
@@ -138,6 +139,10 @@ pub struct Lines {
     new: usize,
     due: usize,
     errands: usize,
+    unopened: usize,
+    /// Requests per second that addresses allow, and hosts whose address is not known.
+    allowed: f64,
+    allowed_elsewhere: Sum,
 }
 
 /// Instants as integers, in microseconds, to be sorted.
@@ -145,7 +150,7 @@ fn ticks(at: f64) -> i64 {
     (at * 1e6).ceil() as i64
 }
 
-/// Whether there is something to wait for: by the same measure by which turns are sorted, or one
+/// Whether there is something to wait for: by the same measure by which instants are sorted, or one
 /// that is due would be put off for ever.
 fn is_later(at: f64, now: f64) -> bool {
     ticks(at) > ticks(now)
@@ -160,26 +165,44 @@ impl Lines {
         Self {
             rules,
             hosts: Vec::new(),
-            addresses: HashMap::new(),
-            turns: BinaryHeap::new(),
-            asked: 0,
+            sites: Vec::new(),
+            addresses: Vec::new(),
+            site_numbers: HashMap::new(),
+            address_numbers: HashMap::new(),
+            networks: HashMap::new(),
+            instants: BinaryHeap::new(),
+            came: 0,
+            shares: Shares::new(rules.connections.max(1)),
+            asked: BTreeSet::new(),
             opening,
-            requests_at: 0.0,
-            bytes_at: 0.0,
+            requests_at: f64::NEG_INFINITY,
+            bytes_at: f64::NEG_INFINITY,
             new: 0,
             due: 0,
             errands: 0,
+            unopened: 0,
+            allowed: 0.0,
+            allowed_elsewhere: Sum::default(),
         }
     }
 
-    /// Adds the next host: its standing, and until when its robots.txt is known.
-    pub fn add_host(&mut self, courtesy: Courtesy, robots_until: f64) -> u32 {
-        self.hosts.push(Line {
-            courtesy,
-            robots_until,
-            ..Line::default()
-        });
-        self.hosts.len() as u32 - 1
+    /// Adds the next host: its name, its standing, and until when its robots.txt is known. One that
+    /// has answered before need not be opened again.
+    pub fn add_host(&mut self, name: &str, courtesy: Courtesy, robots_until: f64) -> u32 {
+        let name = site(name);
+        let site = if let Some(&known) = self.site_numbers.get(name) {
+            known
+        } else {
+            let group = self.shares.add_group(Kind::Site);
+            self.sites.push(Site::new(group));
+            let number = self.sites.len() as u32 - 1;
+            self.site_numbers.insert(name.into(), number);
+            number
+        };
+        let host = self.hosts.len() as u32;
+        self.hosts.push(Line::new(site, courtesy, robots_until));
+        self.count_allowed(host);
+        host
     }
 
     /// Hosts added so far.
@@ -187,20 +210,24 @@ impl Lines {
         self.hosts.len() as u32
     }
 
-    /// A page to be fetched for the first time.
+    /// A page to be fetched for the first time, which nobody has counted yet.
     pub fn push_new(&mut self, host: u32, page: u32) {
-        let line = &mut self.hosts[host as usize];
-        line.new.push_back(page);
-        line.pages += 1;
+        self.count(host);
+        self.push_again(host, page);
+    }
+
+    /// A page to be fetched for the first time, which was counted before.
+    pub fn push_again(&mut self, host: u32, page: u32) {
+        self.hosts[host as usize].new.push_back(page);
         self.new += 1;
-        self.queue(host);
+        self.place(host);
     }
 
     /// A page to be fetched again.
     pub fn push_due(&mut self, host: u32, page: u32) {
         self.hosts[host as usize].due.push_back(page);
         self.due += 1;
-        self.queue(host);
+        self.place(host);
     }
 
     /// A request that goes before all pages and needs no robots.txt, such as the next hop of a
@@ -208,13 +235,14 @@ impl Lines {
     pub fn push_errand(&mut self, host: u32, errand: u32) {
         self.hosts[host as usize].errands.push_back(errand);
         self.errands += 1;
-        self.queue(host);
+        self.place(host);
     }
 
     /// Takes back the errands to a host that cannot be reached.
     pub fn drop_errands(&mut self, host: u32) -> Vec<u32> {
         let errands = std::mem::take(&mut self.hosts[host as usize].errands);
         self.errands -= errands.len();
+        self.claim(host);
         errands.into()
     }
 
@@ -223,50 +251,27 @@ impl Lines {
         let line = &mut self.hosts[host as usize];
         self.new -= line.new.len();
         self.due -= line.due.len();
-        line.new.drain(..).chain(line.due.drain(..)).collect()
+        let pages = line.new.drain(..).chain(line.due.drain(..)).collect();
+        self.claim(host);
+        pages
     }
 
-    /// A page known from before, which waits for nothing now.
+    /// A page known from before, which waits for nothing now: its host has been asked before.
     pub fn count_page(&mut self, host: u32) {
+        let line = &mut self.hosts[host as usize];
+        if line.place == Place::Unopened {
+            let number = line.site;
+            self.sites[number as usize].refund();
+            self.time_site(number, f64::NEG_INFINITY);
+        } else {
+            line.trust = Trust::Proven;
+        }
+        self.count(host);
+    }
+
+    fn count(&mut self, host: u32) {
         self.hosts[host as usize].pages += 1;
-    }
-
-    /// New pages that wait.
-    pub fn new_waiting(&self) -> usize {
-        self.new
-    }
-
-    /// Due pages that wait.
-    pub fn due_waiting(&self) -> usize {
-        self.due
-    }
-
-    /// New and due pages that wait for this host.
-    pub fn waiting_at(&self, host: u32) -> (usize, usize) {
-        let line = &self.hosts[host as usize];
-        (line.new.len(), line.due.len())
-    }
-
-    /// The host's standing.
-    pub fn courtesy(&self, host: u32) -> &Courtesy {
-        &self.hosts[host as usize].courtesy
-    }
-
-    /// Where the host was last found.
-    pub fn address(&self, host: u32) -> Option<IpAddr> {
-        self.hosts[host as usize].address
-    }
-
-    /// The time between two requests to this host, as things stand.
-    pub fn interval(&self, host: u32) -> f64 {
-        let line = &self.hosts[host as usize];
-        line.courtesy.interval(self.rules.interval, line.pages)
-    }
-
-    /// When a host has its next turn; infinite while all that wait, wait for an answer.
-    pub fn next_turn(&self) -> f64 {
-        let next = self.turns.peek();
-        next.map_or(f64::INFINITY, |Reverse((at, ..))| *at as f64 / 1e6)
+        self.count_allowed(host);
     }
 
     /// What to do at `now`.
@@ -279,104 +284,69 @@ impl Lines {
                 Turn::Wait(affordable)
             };
         }
-        while let Some(&Reverse((at, _, host))) = self.turns.peek() {
-            if at > ticks(now) {
-                return Turn::Wait(at as f64 / 1e6);
-            }
-            self.turns.pop();
-            self.hosts[host as usize].queued = false;
+        loop {
+            self.advance(now);
+            let Some(host) = self.shares.take() else {
+                break;
+            };
             if let Some(turn) = self.turn_of(host, now) {
                 return turn;
             }
         }
-        Turn::Idle
+        let next = self.instants.peek();
+        next.map_or(Turn::Idle, |Reverse((at, ..))| Turn::Wait(*at as f64 / 1e6))
     }
 
-    /// The host's turn, unless it has to wait; then it is queued for when it may have it.
-    fn turn_of(&mut self, host: u32, now: f64) -> Option<Turn> {
-        let parallel = self.rules.parallel;
+    /// What came of a `Turn::Resolve`: the address and for how many seconds it holds.
+    pub fn resolved(&mut self, host: u32, now: f64, found: Option<(IpAddr, f64)>) {
         let line = &mut self.hosts[host as usize];
-        if line.is_empty()
-            || line.resolving
-            || line.asking_robots && line.errands.is_empty()
-            || line.under_way >= parallel
-        {
-            return None; // queued again by whoever ends that
+        if line.is_resolving() {
+            let groups = self.site_of(host);
+            self.shares.end(groups);
+        } else if line.place != Place::Nowhere {
+            return; // nobody asked, and it stands in a line
         }
-        if is_later(line.courtesy.not_before, now) {
-            let at = line.courtesy.not_before;
-            self.queue_at(host, at);
-            return None;
-        }
-        let Some(address) = line.address.filter(|_| line.address_until > now) else {
-            line.resolving = true;
-            return Some(Turn::Resolve(host));
-        };
-        let neighbours = self.addresses.entry(address).or_default();
-        if neighbours.under_way >= parallel {
-            neighbours.waiting.push(host);
-            return None;
-        }
-        let at = neighbours.not_before.max(self.opening);
-        if is_later(at, now) {
-            self.queue_at(host, at);
-            return None;
-        }
-        neighbours.under_way += 1;
-        line.under_way += 1;
-        self.requests_at =
-            self.requests_at.max(now - CREDIT) + 1.0 / self.rules.requests_per_second;
-        let turn = if let Some(errand) = line.errands.pop_front() {
-            self.errands -= 1;
-            Turn::Errand {
-                host,
-                errand,
-                address,
-            }
-        } else if line.robots_until <= now {
-            line.asking_robots = true;
-            Turn::Robots { host, address }
+        if let Some((ip, seconds)) = found {
+            let number = self.address_number(ip);
+            self.found_at(host, number);
+            self.hosts[host as usize].address_until = now + seconds;
         } else {
-            let new = line.choose(self.rules.share_of_new);
-            let from = if new { &mut line.new } else { &mut line.due };
-            let page = from.pop_front().expect("a page waits");
-            *(if new { &mut self.new } else { &mut self.due }) -= 1;
-            Turn::Visit {
-                host,
-                page,
-                new,
-                address,
+            let then = now + self.rules.ask_again;
+            let line = &mut self.hosts[host as usize];
+            line.found(None);
+            line.courtesy.not_before = line.courtesy.not_before.max(then);
+            if line.trust == Trust::Paid {
+                line.trust = Trust::Found;
+                let number = line.site;
+                self.sites[number as usize].refund();
+                self.time_site(number, now);
             }
-        };
-        // where a host takes several at a time, the others first: few connections serve all
-        self.queue_at(host, now);
-        Some(turn)
+        }
+        self.place(host);
     }
 
-    /// What came of a `Turn::Resolve`: the address and for how many seconds it holds; or in how many
-    /// seconds it is worth asking again.
-    pub fn resolved(&mut self, host: u32, now: f64, found: Result<(IpAddr, f64), f64>) {
-        let line = &mut self.hosts[host as usize];
-        line.resolving = false;
-        match found {
-            Ok((address, seconds)) => {
-                line.address = Some(address);
-                line.address_until = now + seconds;
-            }
-            Err(seconds) => line.courtesy.not_before = line.courtesy.not_before.max(now + seconds),
+    fn address_number(&mut self, ip: IpAddr) -> u32 {
+        if let Some(&number) = self.address_numbers.get(&ip) {
+            return number;
         }
-        self.queue(host);
+        let shares = &mut self.shares;
+        let network =
+            *(self.networks.entry(network(ip))).or_insert_with(|| shares.add_group(Kind::Network));
+        let number = self.addresses.len() as u32;
+        self.addresses.push(Address::new(ip, network));
+        self.address_numbers.insert(ip, number);
+        number
     }
 
     /// robots.txt, read just now, is known until then, and asks for this delay, which holds for
     /// the request after it too.
     pub fn set_robots(&mut self, host: u32, now: f64, until: f64, crawl_delay: f64) {
         let line = &mut self.hosts[host as usize];
-        line.asking_robots = false;
-        line.robots_until = until;
+        line.rules_read(until);
         line.courtesy.crawl_delay = crawl_delay;
         line.courtesy.not_before = line.courtesy.not_before.max(now + crawl_delay);
-        self.queue(host);
+        self.count_allowed(host);
+        self.place(host);
     }
 
     /// A request to the host at that address ended.
@@ -384,103 +354,49 @@ impl Lines {
         let interval = self.rules.interval;
         let line = &mut self.hosts[host as usize];
         line.courtesy.ended(interval, line.pages, now, answer);
-        let wait = line.courtesy.interval(interval, line.pages);
+        let wait = line.courtesy.address_interval(interval, line.pages);
         self.bytes_at =
             self.bytes_at.max(now - CREDIT) + bytes as f64 / self.rules.bytes_per_second;
+        let is_page = line.visiting > 0 && matches!(answer, Answer::Fine { .. });
+        if is_page && line.trust != Trust::Proven {
+            line.trust = Trust::Proven;
+            let number = line.site;
+            self.sites[number as usize].earn();
+            if self.sites[number as usize].unopened() > 0 {
+                self.time_site(number, now);
+            }
+        }
+        self.count_allowed(host);
         self.release(host, address, now + wait);
     }
 
     /// The turn was given back: no request was made.
     pub fn unused(&mut self, host: u32, address: IpAddr) {
-        self.release(host, address, 0.0);
+        self.release(host, address, f64::NEG_INFINITY);
     }
 
-    fn release(&mut self, host: u32, address: IpAddr, not_before: f64) {
-        self.hosts[host as usize].under_way -= 1;
-        let waiting = match self.addresses.get_mut(&address) {
-            Some(neighbours) => {
-                neighbours.under_way -= 1;
-                neighbours.not_before = neighbours.not_before.max(not_before);
-                std::mem::take(&mut neighbours.waiting)
-            }
-            None => Vec::new(),
-        };
-        for other in waiting {
-            self.queue(other);
+    fn release(&mut self, host: u32, ip: IpAddr, not_before: f64) {
+        let line = &mut self.hosts[host as usize];
+        line.under_way -= 1;
+        line.visiting = line.visiting.saturating_sub(1);
+        if line.under_way == 0 {
+            self.asked.remove(&host);
         }
-        self.queue(host);
+        let site = self.sites[line.site as usize].group;
+        let number = self.address_number(ip);
+        let address = &mut self.addresses[number as usize];
+        address.under_way -= 1;
+        address.not_before = address.not_before.max(not_before);
+        let network = Some(address.network);
+        self.shares.end(Groups { site, network });
+        self.time_address(number);
+        self.place(host);
     }
 
     /// No request to this host before then.
     pub fn hold(&mut self, host: u32, until: f64) {
         let courtesy = &mut self.hosts[host as usize].courtesy;
         courtesy.not_before = courtesy.not_before.max(until);
-    }
-
-    fn queue(&mut self, host: u32) {
-        let line = &self.hosts[host as usize];
-        let neighbours = line
-            .address
-            .and_then(|address| self.addresses.get(&address));
-        let at = neighbours.map_or(0.0, |neighbours| neighbours.not_before);
-        let at = at.max(line.courtesy.not_before).max(self.opening);
-        self.queue_at(host, at);
-    }
-
-    fn queue_at(&mut self, host: u32, at: f64) {
-        let line = &mut self.hosts[host as usize];
-        if line.queued || line.is_empty() || line.under_way >= self.rules.parallel {
-            return;
-        }
-        line.queued = true;
-        self.asked += 1;
-        self.turns.push(Reverse((ticks(at), self.asked, host)));
-    }
-
-    /// What the host waits for at `now`.
-    pub fn waiting(&self, host: u32, now: f64) -> Waiting {
-        let line = &self.hosts[host as usize];
-        let neighbours = line
-            .address
-            .and_then(|address| self.addresses.get(&address));
-        if line.is_empty() {
-            Waiting::ForWork
-        } else if line.resolving {
-            Waiting::ForAddress
-        } else if line.asking_robots {
-            Waiting::ForRobots
-        } else if line.under_way >= self.rules.parallel {
-            Waiting::ForAnswer
-        } else if line.courtesy.not_before > now {
-            Waiting::Until(line.courtesy.not_before)
-        } else if let (Some(address), Some(neighbours)) = (line.address, neighbours)
-            && (neighbours.under_way >= self.rules.parallel || neighbours.not_before > now)
-        {
-            Waiting::ForNeighbours(address)
-        } else if line.robots_until <= now {
-            Waiting::ForRobots
-        } else {
-            Waiting::ForNothing
-        }
-    }
-}
-
-impl Line {
-    fn is_empty(&self) -> bool {
-        self.new.is_empty() && self.due.is_empty() && self.errands.is_empty()
-    }
-
-    /// Whether a new page has this turn.
-    fn choose(&mut self, share_of_new: f64) -> bool {
-        if self.due.is_empty() || self.new.is_empty() {
-            return self.due.is_empty();
-        }
-        self.credit += share_of_new as f32;
-        let new = self.credit >= 1.0;
-        if new {
-            self.credit -= 1.0;
-        }
-        new
     }
 }
 

@@ -98,6 +98,12 @@ impl Courtesy {
         rule.seconds(pages, self.response).max(self.crawl_delay) + self.extra
     }
 
+    /// The interval to keep at the host's address. What a host asks for, and how often it failed,
+    /// is its own affair: it must not keep its neighbours waiting for long.
+    pub fn address_interval(&self, rule: Interval, pages: u32) -> f64 {
+        rule.seconds(pages, self.response) + self.extra.min(FIRST_EXTRA)
+    }
+
     /// A request ended at `now`: finds when the next one may begin.
     pub fn ended(&mut self, rule: Interval, pages: u32, now: f64, answer: Answer) {
         let mut asked = 0.0;

@@ -131,9 +131,11 @@ impl Keeper {
         let turns = Rules {
             interval: config.politeness.interval,
             parallel: config.politeness.at_once,
+            connections: config.budget.connections,
             share_of_new: config.budget.share_of_new,
             requests_per_second: limit(config.budget.requests_per_second),
             bytes_per_second: limit(config.budget.bytes_per_second),
+            ask_again: once::ask_again(until),
         };
         // the last request before a crash may have been a moment ago, at any address
         let opening = now.at + config.politeness.interval.seconds(1, 0.0);
@@ -266,7 +268,7 @@ impl Keeper {
         }
         for (page, host) in stored.pages {
             self.add_page(page, host.0);
-            self.wait_in_line(page.0, true);
+            self.wait_first(page.0);
         }
         for (of, url, hops, host) in stored.moved {
             let errand = self.next_errand;
@@ -295,7 +297,6 @@ impl Keeper {
     /// A page the store has admitted.
     fn add_page(&mut self, page: PageId, host: u32) {
         self.pages.add(page, host);
-        self.lines.count_page(host);
         self.status.pages_known += 1;
     }
 
@@ -305,7 +306,7 @@ impl Keeper {
 
     /// Keeps the policy's budget in step with what politeness allows.
     fn set_budget(&mut self, at: f64) {
-        let allowed = self.allowed_by_politeness();
+        let allowed = self.lines.allowed_per_second();
         let wanted = match self.share {
             RevisitBudget::Share(share) => share * allowed,
             RevisitBudget::PerSecond(visits) => visits,

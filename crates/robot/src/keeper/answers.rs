@@ -143,6 +143,10 @@ fn waiting_words(waiting: Waiting, at: f64) -> String {
         Waiting::ForAddress => "its address".into(),
         Waiting::ForNeighbours(address) => format!("other hosts at {address}"),
         Waiting::ForRobots => "its robots.txt".into(),
+        Waiting::ForOpening(hosts) => {
+            format!("its site to answer with pages from other hosts ({hosts} wait to be opened)")
+        }
+        Waiting::ForShare => "connections that its site or network has not taken yet".into(),
         Waiting::ForNothing => "a free connection".into(),
     }
 }

@@ -13,8 +13,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use url::Url;
 
-/// A name that has no address is asked for again after this many seconds.
-const ASK_AGAIN: f64 = 300.0;
 /// A delay that differs by more than this share is told to the policy.
 const TOLD_WITHIN: f64 = 0.25;
 /// An interval of zero would promise endless visits.
@@ -86,7 +84,7 @@ impl Keeper {
             Some(standing) => standing.expires,
             None => 0.0,
         };
-        let number = self.lines.add_host(courtesy, robots_until);
+        let number = self.lines.add_host(name, courtesy, robots_until);
         let told = self.lines.interval(number).max(LEAST_INTERVAL);
         self.hosts.push(Host {
             origin: origin.to_owned(),
@@ -118,8 +116,10 @@ impl Keeper {
         if found.is_none() {
             self.robots_out_of_reach(now, host);
         }
-        let found = found.ok_or_else(|| self.host_failed(host, ASK_AGAIN));
         self.lines.resolved(host, now.at, found);
+        if found.is_none() {
+            self.host_failed(host, 0.0);
+        }
     }
 
     /// http and https of one name, or two of its ports, must not be taken for two servers because
@@ -251,11 +251,6 @@ impl Keeper {
             known.told = delay;
             self.revisits.set_delay(at, host, delay);
         }
-    }
-
-    /// Requests per second that the hosts with copies allow.
-    pub(super) fn allowed_by_politeness(&self) -> f64 {
-        self.hosts.iter().map(|host| 1.0 / host.told).sum()
     }
 
     fn save_host(&mut self, host: u32) {

@@ -28,6 +28,14 @@ pub(super) fn patience(until: Until, usual: f64) -> f64 {
     }
 }
 
+/// Seconds before a name without an address is asked for again.
+pub(super) fn ask_again(until: Until) -> f64 {
+    match until {
+        Until::Stopped => 300.0,
+        Until::FetchedOnce => FIRST_RETRY,
+    }
+}
+
 impl Keeper {
     /// Whether nothing more is asked of the host in this crawl.
     pub(super) fn is_given_up(&self, host: u32) -> bool {

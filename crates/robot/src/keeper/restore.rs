@@ -68,7 +68,7 @@ impl Keeper {
         self.add_page(page, address.as_ref().map_or(0, |address| address.host.0));
         if address.is_ok() {
             losses.note(error, "pages are not readable; they are fetched again");
-            self.wait_in_line(page.0, true);
+            self.wait_first(page.0);
         }
     }
 
@@ -77,8 +77,9 @@ impl Keeper {
         let page = id.0;
         self.add_page(id, kept.host);
         if !kept.tried {
-            return self.wait_in_line(page, true);
+            return self.wait_first(page);
         }
+        self.lines.count_page(kept.host);
         let then = |time: Time| now.from_wall(time as f64 / 1e3).min(now.at);
         let failed_at = kept.last_failure.map_or(0.0, |(at, _)| then(at));
         let once = self.until == Until::FetchedOnce;

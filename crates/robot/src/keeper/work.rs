@@ -207,7 +207,16 @@ impl Keeper {
         f64::INFINITY
     }
 
-    /// Puts a page where it waits for its host's turn.
+    /// Puts a page that nobody has asked for yet where it waits for its host's turn.
+    pub(super) fn wait_first(&mut self, page: u32) {
+        let host = self.pages.host(page);
+        if !self.is_given_up(host) {
+            self.pages.set(page, Stage::InLine);
+            self.lines.push_new(host, page);
+        }
+    }
+
+    /// Puts a page that was tried before where it waits for its host's turn.
     pub(super) fn wait_in_line(&mut self, page: u32, new: bool) {
         let host = self.pages.host(page);
         if self.is_given_up(host) {
@@ -216,7 +225,7 @@ impl Keeper {
         }
         self.pages.set(page, Stage::InLine);
         if new {
-            self.lines.push_new(host, page);
+            self.lines.push_again(host, page);
         } else {
             self.lines.push_due(host, page);
         }

@@ -1,0 +1,90 @@
+//! The account of who wants connections, and of what politeness allows.
+
+use super::allowance::{Part, Sum};
+use super::line::Trust;
+use super::share::Groups;
+use super::{Lines, Rules};
+
+impl Lines {
+    pub(super) fn site_of(&self, host: u32) -> Groups {
+        let site = self.sites[self.hosts[host as usize].site as usize].group;
+        let network = None;
+        Groups { site, network }
+    }
+
+    pub(super) fn groups(&self, host: u32) -> Groups {
+        let address = self.hosts[host as usize].address;
+        Groups {
+            network: address.map(|number| self.addresses[number as usize].network),
+            ..self.site_of(host)
+        }
+    }
+
+    /// Keeps account of which sites and networks want connections.
+    pub(super) fn claim(&mut self, host: u32) {
+        let line = &mut self.hosts[host as usize];
+        let wants = !line.is_empty() || line.under_way > 0 || line.is_resolving();
+        if std::mem::replace(&mut line.claims, wants) != wants {
+            let groups = self.groups(host);
+            if wants {
+                self.shares.claim(groups);
+            } else {
+                self.shares.unclaim(groups);
+            }
+        }
+    }
+
+    /// The host is found at this address.
+    pub(super) fn found_at(&mut self, host: u32, number: u32) {
+        if self.hosts[host as usize].address == Some(number) {
+            return self.hosts[host as usize].found(Some(number));
+        }
+        self.uncount_allowed(host);
+        if std::mem::take(&mut self.hosts[host as usize].claims) {
+            let groups = self.groups(host);
+            self.shares.unclaim(groups);
+        }
+        self.hosts[host as usize].found(Some(number));
+        self.claim(host);
+        self.count_allowed(host);
+    }
+
+    fn uncount_allowed(&mut self, host: u32) {
+        let line = &mut self.hosts[host as usize];
+        if let Some(part) = line.part.take() {
+            self.change_allowed(self.hosts[host as usize].address, part, Sum::remove);
+        }
+    }
+
+    /// Keeps account of what politeness allows. A host that is not opened promises nothing.
+    pub(super) fn count_allowed(&mut self, host: u32) {
+        self.uncount_allowed(host);
+        let line = &mut self.hosts[host as usize];
+        if line.trust == Trust::Unopened {
+            return;
+        }
+        let Rules {
+            interval, parallel, ..
+        } = self.rules;
+        let (courtesy, pages) = (&line.courtesy, line.pages);
+        let part = Part::new(
+            courtesy.interval(interval, pages),
+            courtesy.address_interval(interval, pages),
+            courtesy.response,
+            parallel,
+        );
+        line.part = Some(part);
+        self.change_allowed(self.hosts[host as usize].address, part, Sum::add);
+    }
+
+    fn change_allowed(&mut self, address: Option<u32>, part: Part, change: fn(&mut Sum, Part)) {
+        if let Some(number) = address {
+            let sum = &mut self.addresses[number as usize].allowed;
+            self.allowed -= sum.in_turn();
+            change(sum, part);
+            self.allowed += sum.in_turn();
+        } else {
+            change(&mut self.allowed_elsewhere, part);
+        }
+    }
+}

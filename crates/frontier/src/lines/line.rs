@@ -1,0 +1,200 @@
+//! One host's line.
+
+use super::allowance::Part;
+use crate::politeness::Courtesy;
+use std::collections::VecDeque;
+
+/// Visits that follow a fetch of robots.txt before other hosts of the address have their turn.
+const VISITS_A_SITTING: u8 = 4;
+/// Rules hold for so many seconds from the first visit made by them, however long it had to wait.
+const RULES_HOLD: f64 = 60.0;
+
+/// Where a host with something to do stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Nowhere: it has nothing to do, or somebody is doing it.
+    #[default]
+    Nowhere,
+    /// Among the hosts of its site that are to be opened.
+    Unopened,
+    /// Among the instants.
+    Timed,
+    /// In the line of its address.
+    AtAddress,
+    /// Among those who wait for a connection.
+    Offered,
+}
+
+/// What a host has shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// Nothing: its site must earn that it is asked.
+    #[default]
+    Unopened,
+    /// Its site paid for it; no address was found yet.
+    Paid,
+    /// It exists.
+    Found,
+    /// It answered.
+    Proven,
+}
+
+/// Whether a host's address is being asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Lookup {
+    #[default]
+    No,
+    /// It is.
+    Asking,
+    /// It is anew, because it was too old when its host's turn had come.
+    AskingAgain,
+    /// It was, and holds for one request; its host keeps its turn.
+    Again,
+    /// It was, and holds for one request; its host has moved, and waits like others there.
+    Elsewhere,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    pub new: VecDeque<u32>,
+    pub due: VecDeque<u32>,
+    pub errands: VecDeque<u32>,
+    pub courtesy: Courtesy,
+    pub site: u32,
+    pub address: Option<u32>,
+    pub address_until: f64,
+    pub lookup: Lookup,
+    pub pages: u32,
+    pub under_way: u16,
+    /// Of these, visits.
+    pub visiting: u16,
+    pub place: Place,
+    pub trust: Trust,
+    /// What it adds to what politeness allows.
+    pub part: Option<Part>,
+    /// It is counted among those who want connections.
+    pub claims: bool,
+    pub asking_robots: bool,
+    robots_until: f64,
+    /// No visit was made by the rules yet.
+    untried_rules: bool,
+    /// Visits left of a sitting.
+    sitting: u8,
+    credit: f32,
+}
+
+impl Line {
+    /// One that has answered before need not be opened again.
+    pub fn new(site: u32, courtesy: Courtesy, robots_until: f64) -> Self {
+        let known = courtesy.response > 0.0;
+        Self {
+            site,
+            courtesy,
+            robots_until,
+            trust: if known {
+                Trust::Proven
+            } else {
+                Trust::Unopened
+            },
+            ..Self::default()
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.new.is_empty() && self.due.is_empty() && self.errands.is_empty()
+    }
+
+    /// Whether nothing can be asked of it before somebody says that something ended.
+    pub fn rests(&self, parallel: u16) -> bool {
+        self.is_empty()
+            || self.is_resolving()
+            || self.asking_robots && self.errands.is_empty()
+            || self.under_way >= parallel
+    }
+
+    /// Whether its address is being asked for.
+    pub fn is_resolving(&self) -> bool {
+        matches!(self.lookup, Lookup::Asking | Lookup::AskingAgain)
+    }
+
+    /// Whether its address must be asked for before a request.
+    pub fn needs_address(&self, now: f64) -> bool {
+        let holds_once = matches!(self.lookup, Lookup::Again | Lookup::Elsewhere);
+        self.address.is_none() || self.address_until <= now && !holds_once
+    }
+
+    /// Its turn has come, but its address must be asked for.
+    pub fn resolve(&mut self) {
+        self.lookup = match self.address {
+            None => Lookup::Asking,
+            Some(_) => Lookup::AskingAgain,
+        };
+    }
+
+    /// It is found where it was, elsewhere, or nowhere. Where its turn had come it goes first, but
+    /// not where others wait already.
+    pub fn found(&mut self, address: Option<u32>) {
+        let moved = address != self.address;
+        self.lookup = match self.lookup {
+            Lookup::AskingAgain if address.is_none() => Lookup::No,
+            Lookup::AskingAgain if moved => Lookup::Elsewhere,
+            Lookup::AskingAgain => Lookup::Again,
+            _ => Lookup::No,
+        };
+        if moved {
+            self.sitting = 0;
+            self.address = address.or(self.address);
+        }
+    }
+
+    /// A request begins.
+    pub fn begin(&mut self) {
+        self.under_way += 1;
+        self.lookup = Lookup::No;
+    }
+
+    /// Whether robots.txt must be fetched before a visit. Rules that were read are used at least
+    /// once: with many hosts at an address their time may be over before their host's turn comes.
+    pub fn needs_robots(&self, now: f64) -> bool {
+        self.robots_until <= now && !self.untried_rules
+    }
+
+    /// Rules were read.
+    pub fn rules_read(&mut self, until: f64) {
+        self.asking_robots = false;
+        self.robots_until = until;
+        self.untried_rules = true;
+        self.sitting = VISITS_A_SITTING;
+    }
+
+    /// A visit begins.
+    pub fn rules_used(&mut self, now: f64) {
+        if std::mem::take(&mut self.untried_rules) {
+            self.robots_until = self.robots_until.max(now + RULES_HOLD);
+        }
+        self.sitting = self.sitting.saturating_sub(1);
+    }
+
+    /// Whether it goes before other hosts of its address.
+    pub fn goes_first(&self) -> bool {
+        self.lookup == Lookup::Again || self.sitting > 0
+    }
+
+    /// Others have their turn before robots.txt is fetched again; says whether that is news.
+    pub fn rise(&mut self) -> bool {
+        std::mem::take(&mut self.sitting) > 0
+    }
+
+    /// Whether a new page has this turn.
+    pub fn choose(&mut self, share_of_new: f64) -> bool {
+        if self.due.is_empty() || self.new.is_empty() {
+            return self.due.is_empty();
+        }
+        self.credit += share_of_new as f32;
+        let new = self.credit >= 1.0;
+        if new {
+            self.credit -= 1.0;
+        }
+        new
+    }
+}

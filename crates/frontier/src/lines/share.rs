@@ -1,0 +1,258 @@
+//! Turns and connections, shared by site and by network.
+//!
+//! Whoever may go is offered here with a tag: one after the last of its site, one after the last of
+//! its network, and not before the tag served last. The least tag is next, so that sites and
+//! networks take turns however many hosts they have (start-time fair queueing with two parents).
+//!
+//! A group (a site or a network) that holds its share of the connections waits until nobody below
+//! its share does, and leaves some connections free for those who will be.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+/// A site or a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct GroupId(u32);
+
+/// What a group is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Site,
+    Network,
+}
+
+/// The groups a host is in; the network is known once it has an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Groups {
+    pub site: GroupId,
+    pub network: Option<GroupId>,
+}
+
+#[derive(Debug)]
+struct Group {
+    kind: Kind,
+    /// Connections held.
+    under_way: u32,
+    /// Hosts that have something to do or are doing it.
+    claims: u32,
+    /// The tag of its next turn.
+    next: u64,
+    /// Its hosts that wait because it holds its share.
+    parked: BinaryHeap<Reverse<Offer>>,
+}
+
+/// A host that may go; the least is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Offer {
+    tag: u64,
+    asked: u64,
+    host: u32,
+    groups: Groups,
+}
+
+/// One in so many connections is kept for groups below their share.
+const RESERVE: usize = 8;
+
+#[derive(Debug)]
+pub(super) struct Shares {
+    connections: usize,
+    under_way: usize,
+    groups: Vec<Group>,
+    /// Sites and networks with claims.
+    claimants: [usize; 2],
+    ready: BinaryHeap<Reverse<Offer>>,
+    /// Groups with parked hosts, those with the fewest connections first.
+    over: BTreeSet<(u32, GroupId)>,
+    /// The tag served last.
+    served: u64,
+    asked: u64,
+}
+
+impl Groups {
+    fn each(self) -> impl Iterator<Item = GroupId> {
+        std::iter::once(self.site).chain(self.network)
+    }
+}
+
+impl Shares {
+    pub fn new(connections: usize) -> Self {
+        Self {
+            connections,
+            under_way: 0,
+            groups: Vec::new(),
+            claimants: [0; 2],
+            ready: BinaryHeap::new(),
+            over: BTreeSet::new(),
+            served: 0,
+            asked: 0,
+        }
+    }
+
+    pub fn add_group(&mut self, kind: Kind) -> GroupId {
+        self.groups.push(Group {
+            kind,
+            under_way: 0,
+            claims: 0,
+            next: 0,
+            parked: BinaryHeap::new(),
+        });
+        GroupId(self.groups.len() as u32 - 1)
+    }
+
+    fn group(&mut self, id: GroupId) -> &mut Group {
+        &mut self.groups[id.0 as usize]
+    }
+
+    /// A host of the group has something to do from now on.
+    pub fn claim(&mut self, groups: Groups) {
+        for id in groups.each() {
+            let group = self.group(id);
+            group.claims += 1;
+            let (kind, first) = (group.kind, group.claims == 1);
+            self.claimants[kind as usize] += usize::from(first);
+        }
+    }
+
+    /// … and has not any more.
+    pub fn unclaim(&mut self, groups: Groups) {
+        for id in groups.each() {
+            let group = self.group(id);
+            group.claims -= 1;
+            let (kind, last) = (group.kind, group.claims == 0);
+            self.claimants[kind as usize] -= usize::from(last);
+        }
+    }
+
+    /// Connections that are everybody's due.
+    fn share(&self, kind: Kind) -> usize {
+        (self.connections / self.claimants[kind as usize].max(1)).max(1)
+    }
+
+    fn holds_its_share(&self, id: GroupId) -> bool {
+        let group = &self.groups[id.0 as usize];
+        group.under_way as usize >= self.share(group.kind)
+    }
+
+    /// The host may go.
+    pub fn offer(&mut self, host: u32, groups: Groups) {
+        let mut tag = self.served;
+        for id in groups.each() {
+            let served = self.served;
+            let group = self.group(id);
+            tag = tag.max(group.next);
+            group.next = group.next.max(served) + 1;
+        }
+        self.asked += 1;
+        self.ready.push(Reverse(Offer {
+            tag,
+            asked: self.asked,
+            host,
+            groups,
+        }));
+    }
+
+    /// The host whose turn it is, if a connection is free for it.
+    pub fn take(&mut self) -> Option<u32> {
+        if self.under_way >= self.connections {
+            return None;
+        }
+        if self.someone_below_its_share().is_some() {
+            return self.ready.pop().map(|Reverse(offer)| offer.host);
+        }
+        let reserve = (self.connections / RESERVE).clamp(1, (self.connections - 1).max(1));
+        let free = self.connections - self.under_way;
+        if self.connections > 1 && free <= reserve {
+            return None;
+        }
+        let &(_, id) = self.over.first()?;
+        self.unpark(id).map(|offer| offer.host)
+    }
+
+    /// Parks those in front whose group holds its share, so that the first is one below it.
+    fn someone_below_its_share(&mut self) -> Option<Offer> {
+        while let Some(&Reverse(offer)) = self.ready.peek() {
+            self.served = self.served.max(offer.tag);
+            let Some(over) = offer.groups.each().find(|&id| self.holds_its_share(id)) else {
+                return Some(offer);
+            };
+            self.ready.pop();
+            let group = self.group(over);
+            group.parked.push(Reverse(offer));
+            let key = (group.under_way, over);
+            self.over.insert(key);
+        }
+        None
+    }
+
+    fn unpark(&mut self, id: GroupId) -> Option<Offer> {
+        let group = self.group(id);
+        let Reverse(offer) = group.parked.pop()?;
+        if group.parked.is_empty() {
+            let key = (group.under_way, id);
+            self.over.remove(&key);
+        }
+        Some(offer)
+    }
+
+    /// A connection is taken.
+    pub fn begin(&mut self, groups: Groups) {
+        self.under_way += 1;
+        groups.each().for_each(|id| self.set_under_way(id, 1));
+    }
+
+    /// A connection is free again.
+    pub fn end(&mut self, groups: Groups) {
+        self.under_way -= 1;
+        for id in groups.each() {
+            self.set_under_way(id, -1);
+            if let Some(offer) = self.unpark(id) {
+                self.ready.push(Reverse(offer));
+            }
+        }
+    }
+
+    fn set_under_way(&mut self, id: GroupId, more: i32) {
+        let group = self.group(id);
+        let before = group.under_way;
+        group.under_way = before.saturating_add_signed(more);
+        let after = group.under_way;
+        if self.over.remove(&(before, id)) {
+            self.over.insert((after, id));
+        }
+    }
+
+    /// Connections in use.
+    pub fn under_way(&self) -> usize {
+        self.under_way
+    }
+
+    /// Whether somebody waits for a connection, or for a share of them.
+    pub fn is_waited_for(&self) -> bool {
+        !self.ready.is_empty() || !self.over.is_empty()
+    }
+
+    /// Whether the host's groups hold their share.
+    pub fn hold_their_share(&self, groups: Groups) -> bool {
+        groups.each().any(|id| self.holds_its_share(id))
+    }
+
+    /// Where all connections are taken and somebody below its share waits for one: among those who
+    /// hold one, given by their groups, the group that holds most and more than its share; and how
+    /// many it would have to give up.
+    pub fn greediest(&mut self, holders: impl Iterator<Item = Groups>) -> Option<(GroupId, usize)> {
+        if self.under_way < self.connections {
+            return None;
+        }
+        let waiting = self.someone_below_its_share()?.groups;
+        let excess = |id: GroupId| {
+            let group = &self.groups[id.0 as usize];
+            (group.under_way as usize).saturating_sub(self.share(group.kind))
+        };
+        let (excess, id) = holders
+            .flat_map(Groups::each)
+            .filter(|&id| waiting.each().all(|own| own != id))
+            .map(|id| (excess(id), id))
+            .max()?;
+        (excess > 0).then(|| (id, excess.min(self.ready.len())))
+    }
+}

@@ -1,0 +1,147 @@
+//! What the lines tell of themselves.
+
+use super::line::Place;
+use super::{Lines, is_later};
+use crate::politeness::Courtesy;
+use std::cmp::Reverse;
+use std::net::IpAddr;
+
+/// What a host waits for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Waiting {
+    /// No page waits.
+    ForWork,
+    /// A request to it is under way.
+    ForAnswer,
+    /// Its site must earn it; so many of its hosts wait for that.
+    ForOpening(usize),
+    /// Its interval, or what it asked for, is not over.
+    Until(f64),
+    /// Its address is being asked for.
+    ForAddress,
+    /// Another host of the same address has the turn, or had it just now.
+    ForNeighbours(IpAddr),
+    /// Its robots.txt comes first.
+    ForRobots,
+    /// Its site or network holds its share of the connections.
+    ForShare,
+    /// Nothing; it is next.
+    ForNothing,
+}
+
+/// Who holds more connections than its share while others wait for one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Greediest {
+    /// The hosts, of one site or of one network, to which its requests are under way.
+    pub hosts: Vec<u32>,
+    /// So many requests would have to be given up, and no more.
+    pub too_many: usize,
+}
+
+impl Lines {
+    /// New pages that wait.
+    pub fn new_waiting(&self) -> usize {
+        self.new
+    }
+
+    /// Due pages that wait.
+    pub fn due_waiting(&self) -> usize {
+        self.due
+    }
+
+    /// New and due pages that wait for this host.
+    pub fn waiting_at(&self, host: u32) -> (usize, usize) {
+        let line = &self.hosts[host as usize];
+        (line.new.len(), line.due.len())
+    }
+
+    /// Hosts that wait to be opened.
+    pub fn unopened(&self) -> usize {
+        self.unopened
+    }
+
+    /// Connections in use, questions for addresses included.
+    pub fn under_way(&self) -> usize {
+        self.shares.under_way()
+    }
+
+    /// The host's standing.
+    pub fn courtesy(&self, host: u32) -> &Courtesy {
+        &self.hosts[host as usize].courtesy
+    }
+
+    /// Where the host was last found.
+    pub fn address(&self, host: u32) -> Option<IpAddr> {
+        let number = self.hosts[host as usize].address?;
+        Some(self.addresses[number as usize].ip)
+    }
+
+    /// The time between two requests to this host, as things stand.
+    pub fn interval(&self, host: u32) -> f64 {
+        let line = &self.hosts[host as usize];
+        line.courtesy.interval(self.rules.interval, line.pages)
+    }
+
+    /// Requests per second that politeness allows as things stand, by host and by address.
+    pub fn allowed_per_second(&self) -> f64 {
+        self.allowed.max(0.0) + self.allowed_elsewhere.at_once()
+    }
+
+    /// When a host has its next turn; infinite while all that wait, wait for an answer.
+    pub fn next_turn(&self) -> f64 {
+        if self.shares.is_waited_for() {
+            return f64::NEG_INFINITY;
+        }
+        let next = self.instants.peek();
+        next.map_or(f64::INFINITY, |Reverse((at, ..))| *at as f64 / 1e6)
+    }
+
+    /// Who holds more than its share, while all connections are taken and somebody below its own
+    /// share waits for one.
+    pub fn greediest(&mut self, now: f64) -> Option<Greediest> {
+        self.advance(now);
+        let held: Vec<_> = (self.asked.iter())
+            .map(|&host| (host, self.groups(host)))
+            .collect();
+        let holders = held.iter().map(|&(_, groups)| groups);
+        let (group, too_many) = self.shares.greediest(holders)?;
+        let is_in = |groups: super::Groups| groups.site == group || groups.network == Some(group);
+        let hosts = held.into_iter().filter(|&(_, groups)| is_in(groups));
+        Some(Greediest {
+            hosts: hosts.map(|(host, _)| host).collect(),
+            too_many,
+        })
+    }
+
+    /// What the host waits for at `now`.
+    pub fn waiting(&self, host: u32, now: f64) -> Waiting {
+        let line = &self.hosts[host as usize];
+        let address = line.address.map(|number| &self.addresses[number as usize]);
+        if line.is_empty() {
+            Waiting::ForWork
+        } else if line.is_resolving() {
+            Waiting::ForAddress
+        } else if line.asking_robots {
+            Waiting::ForRobots
+        } else if line.under_way >= self.rules.parallel {
+            Waiting::ForAnswer
+        } else if line.place == Place::Unopened {
+            Waiting::ForOpening(self.sites[line.site as usize].unopened())
+        } else if is_later(line.courtesy.not_before, now) {
+            Waiting::Until(line.courtesy.not_before)
+        } else if let Some(address) = address
+            && line.place != Place::Offered
+            && (address.offered
+                || address.under_way >= self.rules.parallel
+                || is_later(address.not_before, now))
+        {
+            Waiting::ForNeighbours(address.ip)
+        } else if self.shares.hold_their_share(self.groups(host)) {
+            Waiting::ForShare
+        } else if line.needs_robots(now) {
+            Waiting::ForRobots
+        } else {
+            Waiting::ForNothing
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The way of a host from having something to do to its turn.
+
+use super::line::{Place, Trust};
+use super::{CREDIT, Lines, Turn, Whose, is_later, ticks};
+use std::cmp::Reverse;
+
+impl Lines {
+    /// Lets all go on whose instant has come.
+    pub(super) fn advance(&mut self, now: f64) {
+        while let Some(&Reverse((at, _, whose))) = self.instants.peek() {
+            if at > ticks(now) {
+                break;
+            }
+            self.instants.pop();
+            match whose {
+                Whose::Host(host) => self.approach(host, now),
+                Whose::Address(address) => self.offer_first(address, now),
+                Whose::Site(site) => {
+                    if self.sites[site as usize].timed == Some(at) {
+                        self.sites[site as usize].timed = None;
+                        self.open_hosts(site, now);
+                    }
+                }
+            }
+        }
+    }
+
+    fn at_instant(&mut self, at: f64, whose: Whose) {
+        self.came += 1;
+        self.instants.push(Reverse((ticks(at), self.came, whose)));
+    }
+
+    /// Puts a host that stands nowhere to the beginning of its way.
+    pub(super) fn place(&mut self, host: u32) {
+        self.claim(host);
+        let line = &mut self.hosts[host as usize];
+        if line.place != Place::Nowhere || line.rests(self.rules.parallel) {
+            return;
+        }
+        if line.trust == Trust::Unopened {
+            line.place = Place::Unopened;
+            self.unopened += 1;
+            let number = line.site;
+            self.sites[number as usize].push(host);
+            self.time_site(number, f64::NEG_INFINITY);
+        } else {
+            line.place = Place::Timed;
+            let at = line.courtesy.not_before.max(self.opening);
+            self.at_instant(at, Whose::Host(host));
+        }
+    }
+
+    pub(super) fn time_site(&mut self, number: u32, at: f64) {
+        let site = &mut self.sites[number as usize];
+        if site.timed.is_none_or(|timed| ticks(at) < timed) {
+            site.timed = Some(ticks(at));
+            self.at_instant(at, Whose::Site(number));
+        }
+    }
+
+    /// Opens the hosts that the site has earned.
+    fn open_hosts(&mut self, number: u32, now: f64) {
+        while let Some(host) = self.sites[number as usize].open(now) {
+            self.unopened -= 1;
+            let line = &mut self.hosts[host as usize];
+            line.trust = Trust::Paid;
+            line.place = Place::Nowhere;
+            self.count_allowed(host);
+            self.place(host);
+        }
+        let site = &self.sites[number as usize];
+        if site.unopened() > 0 {
+            let at = site.next();
+            self.time_site(number, at);
+        }
+    }
+
+    /// A host's own time has come: on to its address, or to where that is asked for.
+    fn approach(&mut self, host: u32, now: f64) {
+        let line = &mut self.hosts[host as usize];
+        line.place = Place::Nowhere;
+        if line.rests(self.rules.parallel) {
+            return; // placed again by whoever ends that
+        }
+        if is_later(line.courtesy.not_before, now) {
+            self.place(host);
+        } else if let Some(address) = line.address {
+            self.join(host, address);
+        } else {
+            line.place = Place::Offered;
+            let groups = self.groups(host);
+            self.shares.offer(host, groups);
+        }
+    }
+
+    fn join(&mut self, host: u32, address: u32) {
+        let line = &mut self.hosts[host as usize];
+        line.place = Place::AtAddress;
+        let site = self.sites[line.site as usize].group;
+        self.addresses[address as usize].join(host, site, line.goes_first());
+        self.time_address(address);
+    }
+
+    /// Sees to it that the first host of the address is offered a connection in time.
+    pub(super) fn time_address(&mut self, number: u32) {
+        let address = &mut self.addresses[number as usize];
+        let is_free = !address.offered && address.under_way < self.rules.parallel;
+        if is_free && address.is_waited_for() && !address.timed {
+            address.timed = true;
+            let at = address.not_before.max(self.opening);
+            self.at_instant(at, Whose::Address(number));
+        }
+    }
+
+    fn offer_first(&mut self, number: u32, now: f64) {
+        let opening = self.opening;
+        let address = &mut self.addresses[number as usize];
+        address.timed = false;
+        if address.offered || address.under_way >= self.rules.parallel {
+            return; // timed again by whoever ends that
+        }
+        if is_later(address.not_before.max(opening), now) {
+            return self.time_address(number);
+        }
+        while let Some(host) = self.addresses[number as usize].pop() {
+            let line = &mut self.hosts[host as usize];
+            line.place = Place::Nowhere;
+            if line.rests(self.rules.parallel) {
+                continue;
+            }
+            line.place = Place::Offered;
+            self.addresses[number as usize].offered = true;
+            let groups = self.groups(host);
+            return self.shares.offer(host, groups);
+        }
+    }
+
+    /// The turn of a host that was offered one, unless it has to wait after all.
+    pub(super) fn turn_of(&mut self, host: u32, now: f64) -> Option<Turn> {
+        let parallel = self.rules.parallel;
+        let line = &mut self.hosts[host as usize];
+        line.place = Place::Nowhere;
+        let number = line.address;
+        if let Some(number) = number {
+            self.addresses[number as usize].offered = false;
+        }
+        let must_wait = line.rests(parallel) || is_later(line.courtesy.not_before, now);
+        let turn = if must_wait {
+            None
+        } else if line.needs_address(now) {
+            line.resolve();
+            let groups = self.site_of(host);
+            self.shares.begin(groups);
+            Some(Turn::Resolve(host))
+        } else {
+            self.request(host, number.expect("it needs none"), now)
+        };
+        if let Some(number) = number {
+            self.time_address(number);
+        }
+        // where a host takes several at a time, the others first: few connections serve all
+        self.place(host);
+        turn
+    }
+
+    /// A request to a host, whose own time has come, at its address.
+    fn request(&mut self, host: u32, number: u32, now: f64) -> Option<Turn> {
+        let line = &mut self.hosts[host as usize];
+        let address = &mut self.addresses[number as usize];
+        let wants_robots = line.errands.is_empty() && line.needs_robots(now);
+        let is_busy = address.under_way >= self.rules.parallel;
+        if is_busy || is_later(address.not_before, now) || wants_robots && line.rise() {
+            self.join(host, number);
+            return None;
+        }
+        address.under_way += 1;
+        line.begin();
+        let address = address.ip;
+        let turn = if let Some(errand) = line.errands.pop_front() {
+            self.errands -= 1;
+            Turn::Errand {
+                host,
+                errand,
+                address,
+            }
+        } else if wants_robots {
+            line.asking_robots = true;
+            Turn::Robots { host, address }
+        } else {
+            line.visiting += 1;
+            line.rules_used(now);
+            let new = line.choose(self.rules.share_of_new);
+            let from = if new { &mut line.new } else { &mut line.due };
+            let page = from.pop_front().expect("a page waits");
+            *(if new { &mut self.new } else { &mut self.due }) -= 1;
+            Turn::Visit {
+                host,
+                page,
+                new,
+                address,
+            }
+        };
+        self.requests_at =
+            self.requests_at.max(now - CREDIT) + 1.0 / self.rules.requests_per_second;
+        let groups = self.groups(host);
+        self.shares.begin(groups);
+        self.asked.insert(host);
+        Some(turn)
+    }
+}
