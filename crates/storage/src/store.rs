@@ -1,5 +1,6 @@
 //! Pages, hosts and observations: one directory, one writer, committed in batches.
 
+mod account;
 mod admission;
 mod brief;
 mod commit;
@@ -14,6 +15,8 @@ mod record;
 mod recover;
 mod scan;
 mod seen;
+mod select;
+mod summary;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -30,6 +33,8 @@ pub use observation::{Observation, Observations, Outcome, Position};
 pub use page::{PageRow, PageState};
 pub use reader::{PageEntry, Reader};
 pub use record::RECORD_LIMIT;
+pub use select::{Mark, Order, Selected, Wanted};
+pub use summary::{Causes, StateCounts, Totals};
 
 pub(crate) use directory::lock as lock_directory;
 pub(crate) use observation::read_some;
@@ -37,6 +42,7 @@ pub(crate) use observation::read_some;
 pub(crate) use tests::fast_directory;
 
 use crate::error::{Error, Result};
+use account::Account;
 use host::Extent;
 use journal::Journal;
 use record::Kept;
@@ -142,6 +148,7 @@ pub struct Store {
     observations: u64,
     learnt: Kept,
     keeper: Kept,
+    account: Account,
     checkpoint: Option<JoinHandle<Result<()>>>,
     broken: Option<String>,
     damage: Vec<Damage>,
@@ -181,6 +188,11 @@ impl Store {
         Position(self.observations)
     }
 
+    /// The figures of the whole, as last committed.
+    pub fn totals(&self) -> &Totals {
+        self.account.totals()
+    }
+
     /// What is known of all pages together, as last committed; nothing at first.
     pub fn learnt(&self) -> &[u8] {
         &self.learnt.bytes
@@ -196,6 +208,7 @@ impl Store {
         self.seen.memory()
             + self.host_names.memory()
             + self.extents.capacity() * size_of::<Option<Extent>>()
+            + self.account.memory()
             + self.new_slots.capacity()
             + self.new_urls.capacity()
     }

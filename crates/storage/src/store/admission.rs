@@ -123,6 +123,21 @@ impl Slot {
         })
     }
 
+    /// Whether a URL can be where it says.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.url_length as usize <= URL_LIMIT && self.url_offset < 1 << 56
+    }
+
+    /// Where its URL ends.
+    pub(crate) fn url_end(&self) -> u64 {
+        self.url_offset + u64::from(self.url_length)
+    }
+
+    /// Whether no page linked to it.
+    pub(crate) fn is_seed(&self) -> bool {
+        self.depth == 0 && self.from.is_none()
+    }
+
     /// The address, if `url` is what was written.
     pub(crate) fn address(&self, url: &[u8]) -> Option<PageAddress> {
         if libdeflater::crc32(url) != self.url_sum {

@@ -2,7 +2,7 @@
 //! slot of fixed size on disk, so that a restart reads this and nothing larger.
 
 use super::page::{PageRow, PageState};
-use super::{HostId, PageId};
+use super::{HostId, PageId, admission};
 use crate::Time;
 use crate::wire::Fields;
 
@@ -24,6 +24,8 @@ pub struct PageBrief<'a> {
     pub host: HostId,
     /// Links from a seed to it.
     pub depth: u16,
+    /// Whether it was admitted though no page linked to it.
+    pub is_seed: bool,
     /// When it was admitted.
     pub added: Time,
     /// What it is.
@@ -130,6 +132,7 @@ impl<'a> Stored<'a> {
             id,
             host: admitted.host,
             depth: admitted.depth,
+            is_seed: admitted.is_seed,
             added: admitted.added,
             state: self.state(),
             tried: true,
@@ -151,10 +154,32 @@ impl<'a> Stored<'a> {
 pub(crate) struct Admitted {
     pub(crate) host: HostId,
     pub(crate) depth: u16,
+    pub(crate) is_seed: bool,
     pub(crate) added: Time,
 }
 
+impl From<&admission::Slot> for Admitted {
+    fn from(slot: &admission::Slot) -> Self {
+        Self {
+            host: slot.host,
+            depth: slot.depth,
+            is_seed: slot.is_seed(),
+            added: slot.added,
+        }
+    }
+}
+
 impl Admitted {
+    /// Of a page of which nothing but the host matters.
+    pub(crate) fn of(host: HostId) -> Self {
+        Self {
+            host,
+            depth: 0,
+            is_seed: false,
+            added: 0,
+        }
+    }
+
     /// A page that was never tried.
     pub(crate) fn untried(self, id: PageId) -> PageBrief<'static> {
         let row = PageRow::default();
@@ -172,6 +197,7 @@ impl PageRow {
             id,
             host: admitted.host,
             depth: admitted.depth,
+            is_seed: admitted.is_seed,
             added: admitted.added,
             state: self.state,
             tried: true,

@@ -71,6 +71,7 @@ impl Store {
         if frame.is_empty() {
             return Ok(());
         }
+        let entry = self.account_for(batch, &extents, &mut frame)?;
         self.journal.append(&mut frame).inspect_err(|error| {
             if let Error::Broken(cause) = error {
                 self.broken = Some(cause.clone());
@@ -90,6 +91,7 @@ impl Store {
         self.hosts_end = hosts_end;
         self.learnt = learnt.unwrap_or(std::mem::take(&mut self.learnt));
         self.keeper = keeper.unwrap_or(std::mem::take(&mut self.keeper));
+        self.account.enter(entry);
         let segment = self.observations / observation::SEGMENT;
         self.observations += batch.observations.len() as u64;
         self.apply(&frame)?;

@@ -1,4 +1,4 @@
-//! From format 1, which has no briefs, to the present one.
+//! From format 1, which has no briefs and no summary, to the present one.
 //!
 //! What is new is made from what is old, and only then does the store say that it is of the new
 //! format. Killed at any moment before, it is of the old one still, and all is made again.
@@ -12,7 +12,7 @@ use crate::error::Result;
 const CHUNK: usize = 1 << 20;
 
 /// Makes the briefs of all pages from their rows, and makes them durable. Journals must have been
-/// repeated.
+/// repeated. The summary is made by whoever misses it.
 pub(super) fn migrate(reader: &mut Reader) -> Result<()> {
     let pages = reader.page_count()?;
     tracing::info!(
@@ -21,7 +21,10 @@ pub(super) fn migrate(reader: &mut Reader) -> Result<()> {
         to = VERSION,
         "a store of an older format"
     );
-    reader.tables.truncate(Table::Briefs, 0)?;
+    // made by whoever was killed before, and perhaps not up to date
+    for &table in Table::NEW {
+        reader.tables.truncate(table, 0)?;
+    }
     let mut offset = 0;
     let mut chunk = Vec::with_capacity(CHUNK + brief::SLOT);
     for (page, entry) in (1..).zip(reader.pages()?) {

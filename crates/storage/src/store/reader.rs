@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use super::account::{Account, count_pages};
 use super::directory::{Identity, Key, read_identity};
 use super::host::{self, Extent, HostRow, UNIT};
 use super::record::{self, Record};
+use super::scan::BLOCK;
+use super::summary::{Listed, StateCounts, Totals, Zone};
 use super::tables::{Table, Tables};
 use super::{HostId, Observations, PageAddress, PageId, PageRow, Position, admission, brief, page};
 use crate::Time;
@@ -66,6 +69,113 @@ impl Reader {
     /// What the keeper knows besides; nothing at first.
     pub fn keeper(&self) -> Result<Vec<u8>> {
         Ok(record::read(&self.tables, Record::Keeper)?.bytes)
+    }
+
+    /// The figures of the whole. A store of format 1 has none: they are counted then.
+    pub fn totals(&self) -> Result<Totals> {
+        let kept = record::read(&self.tables, Record::Totals)?;
+        match Totals::decode(&kept.bytes) {
+            Some(totals) => Ok(totals),
+            None => Ok(Account::make(self, &[], |_| None)?.totals().clone()),
+        }
+    }
+
+    /// How many hosts are known.
+    pub fn host_count(&self) -> Result<u32> {
+        match self.roll()? {
+            Some(roll) => Ok(roll.len() as u32),
+            None => Ok(self.hosts()?.count() as u32),
+        }
+    }
+
+    /// For each host, by number, its pages by state.
+    pub fn host_pages(&self) -> Result<Vec<StateCounts>> {
+        if let Some(roll) = self.roll()? {
+            return Ok(roll.into_iter().map(|host| host.pages).collect());
+        }
+        let mut hosts = Vec::new();
+        count_pages(self, |block| {
+            for (host, state, _) in block.pages {
+                let index = host.0 as usize;
+                hosts.resize(hosts.len().max(index + 1), StateCounts::default());
+                hosts[index][state] += 1;
+            }
+        })?;
+        Ok(hosts)
+    }
+
+    /// What is kept of a host, if that is readable.
+    pub fn host(&self, id: HostId) -> Result<Option<HostRow>> {
+        if let Some(roll) = self.roll()? {
+            let extent = roll.get(id.0 as usize).and_then(|host| host.extent);
+            return extent.map_or(Ok(None), |extent| self.host_at(extent));
+        }
+        let mut all = self.hosts()?;
+        let found = all.find_map(|host| {
+            host.map(|(found, row)| (found == id).then_some(row))
+                .transpose()
+        });
+        found.transpose()
+    }
+
+    /// The number of the host `name`, if it has one.
+    pub fn find_host(&self, name: &str) -> Result<Option<HostId>> {
+        let Some(roll) = self.roll()? else {
+            let mut all = self.hosts()?;
+            let found = all.find_map(|host| {
+                host.map(|(id, row)| (row.name == name).then_some(id))
+                    .transpose()
+            });
+            return found.transpose();
+        };
+        let fingerprint = self.key.fingerprint(name) as u64;
+        for (id, host) in (0..).zip(roll) {
+            if host.name == fingerprint
+                && let Some(extent) = host.extent
+                && self.host_at(extent)?.is_some_and(|row| row.name == name)
+            {
+                return Ok(Some(HostId(id)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The roll of hosts; nothing if there is none, or it is damaged.
+    pub(crate) fn roll(&self) -> Result<Option<Vec<Listed>>> {
+        // a host takes a unit at least
+        let most = self.tables.length(Table::Hosts)?.div_ceil(UNIT);
+        self.slots_of(Table::Roll, Listed::SLOT, most, Listed::decode)
+    }
+
+    /// What each block of pages has to offer; nothing if that is not known, or damaged.
+    pub(crate) fn zones(&self) -> Result<Option<Vec<Zone>>> {
+        let most = u64::from(self.page_count()?.div_ceil(BLOCK));
+        self.slots_of(Table::Zones, Zone::SLOT, most, Zone::decode)
+    }
+
+    /// All slots of a small table, of which there are so many at most.
+    fn slots_of<T>(
+        &self,
+        table: Table,
+        slot: usize,
+        most: u64,
+        decode: impl Fn(&[u8]) -> Option<T>,
+    ) -> Result<Option<Vec<T>>> {
+        if !self.has_summary() {
+            return Ok(None);
+        }
+        let mut found = None;
+        for _ in 0..LOOKS {
+            // one that is just being overwritten looks damaged
+            let length = self.tables.length(table)?.min(most * slot as u64);
+            let mut bytes = vec![0; length as usize];
+            let read = self.tables.read(table, &mut bytes, 0)?;
+            found = bytes[..read].chunks(slot).map(&decode).collect();
+            if found.is_some() {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     /// How many pages were admitted and committed.

@@ -1,5 +1,5 @@
-//! Opaque records of which a store has one each: what was learnt of all pages, and what the keeper
-//! knows besides. Each has two files that are written in turn, so that the one before is still
+//! Records of which a store has one each: what was learnt of all pages, what the keeper knows besides,
+//! and the figures of the whole. Each has two files that are written in turn, so that the one before is still
 //! there while a new one is being written, and after a damaged byte.
 
 use super::journal::Frame;
@@ -20,6 +20,8 @@ pub(crate) enum Record {
     Learnt,
     /// What the keeper knows besides.
     Keeper,
+    /// The figures of the whole.
+    Totals,
 }
 
 impl Record {
@@ -29,6 +31,8 @@ impl Record {
             (Self::Learnt, _) => Table::LearntOdd,
             (Self::Keeper, 0) => Table::KeeperEven,
             (Self::Keeper, _) => Table::KeeperOdd,
+            (Self::Totals, 0) => Table::TotalsEven,
+            (Self::Totals, _) => Table::TotalsOdd,
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Opening a store: the journal is repeated, then what is in memory is built from the tables.
 
+use std::collections::HashMap;
 use std::path::Path;
 
+use super::account::Account;
 use super::host::{Extent, UNIT};
-use super::journal::{Journal, journal_path, journals, replay};
+use super::journal::{Frame, Journal, journal_path, journals, replay};
 use super::record::{self, Record};
 use super::tables::{Table, Tables, noted_lengths};
-use super::{Damage, Reader, Seen, Store, StoreOptions, brief, directory, migrate, page};
+use super::{Damage, HostId, Reader, Seen, Store, StoreOptions, brief, directory, migrate, page};
 use crate::error::{Context, Result, sync_directory};
 
 pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
@@ -17,7 +19,7 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
     let noted = noted_lengths(directory);
     let mut tables = Tables::open(directory, true)?;
     let number = replay_all(directory, &mut tables, &mut damage)?;
-    let journal = Journal::create(directory, number, options.durability)?;
+    let mut journal = Journal::create(directory, number, options.durability)?;
     // the journal may have brought back what was dropped since
     tables.drop_segments(options.segments_kept())?;
     for (table, noted) in noted {
@@ -37,19 +39,20 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
     }
     let pages = reader.page_count()?;
 
-    let mut seen = Seen::with_room(pages as usize);
     let mut urls_end = reader.tables.length(Table::Urls)?;
+    // no URL is shorter than http://a/ and its end, whatever the table says
+    let mut seen = Seen::with_room((u64::from(pages).min(urls_end / 10)) as usize);
     let mut host_count = 0;
     let mut unreadable = 0u32;
-    for (id, slot) in (0..).zip(reader.slots()?) {
-        let Some(slot) = slot? else {
+    reader.scan_slots(|id, slot| {
+        let Some(slot) = slot else {
             unreadable += 1;
-            continue;
+            return;
         };
-        seen.insert(slot.fingerprint, id);
+        seen.insert(slot.fingerprint, id.0);
         urls_end = urls_end.max(slot.url_offset + u64::from(slot.url_length) + 1);
         host_count = host_count.max(slot.host.0 as usize + 1);
-    }
+    })?;
     if unreadable > 0 {
         damage.push(Damage {
             path: reader.tables.path(Table::Admissions),
@@ -66,6 +69,7 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
     }
 
     let mut host_names = Seen::new();
+    let mut host_prints = HashMap::new();
     let mut extents: Vec<Option<Extent>> = Vec::new();
     let mut hosts_end = reader.tables.length(Table::Hosts)?.next_multiple_of(UNIT);
     for found in reader.extents() {
@@ -78,7 +82,9 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
         if extents[index].is_none_or(|held| held.class <= extent.class) {
             extents[index] = Some(extent);
         }
-        host_names.insert(identity.key.fingerprint(&row.name), id.0);
+        let print = identity.key.fingerprint(&row.name);
+        host_names.insert(print, id.0);
+        host_prints.insert(id, print as u64);
         hosts_end = hosts_end.max(extent.offset + extent.capacity());
     }
     extents.resize(extents.len().max(host_count), None);
@@ -92,7 +98,12 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
     let observations = reader.tables.observations()?;
     let learnt = record::read(&reader.tables, Record::Learnt)?;
     let keeper = record::read(&reader.tables, Record::Keeper)?;
+    let account = match Account::read(&reader, &extents)? {
+        Some(account) => account,
+        None => make_account(&mut reader, &mut journal, &extents, &host_prints)?,
+    };
     Ok(Store {
+        account,
         learnt,
         keeper,
         reader,
@@ -113,6 +124,23 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
         damage,
         _lock: lock,
     })
+}
+
+/// Goes through everything and writes the summary in a commit of its own.
+fn make_account(
+    reader: &mut Reader,
+    journal: &mut Journal,
+    extents: &[Option<Extent>],
+    names: &HashMap<HostId, u64>,
+) -> Result<Account> {
+    let mut account = Account::make(reader, extents, |id| names.get(&id).copied())?;
+    let mut frame = Frame::new();
+    account.put(&mut frame);
+    journal.append(&mut frame)?;
+    for (table, offset, bytes) in frame.writes() {
+        reader.tables.write(table, offset, bytes)?;
+    }
+    Ok(account)
 }
 
 /// Repeats all journals, makes the tables durable, removes the journals; returns the next number.

@@ -1,12 +1,13 @@
 //! Going through all pages in order, on all cores.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use super::brief::{self, Admitted, PageBrief};
 use super::tables::Table;
-use super::{PageId, Reader, admission};
+use super::{HostId, PageId, Reader, admission};
 use crate::error::Result;
 
 /// Pages read at a time: what is read of them fits into the cache of a core.
@@ -49,6 +50,17 @@ pub(super) fn in_order<T: Send>(
     })
 }
 
+/// How many blocks so many pages make.
+pub(super) fn blocks(pages: u32) -> u64 {
+    u64::from(pages.div_ceil(BLOCK))
+}
+
+/// The pages of a block.
+pub(super) fn block(number: u64, pages: u32) -> Range<u32> {
+    let start = number as u32 * BLOCK;
+    start..pages.min(start.saturating_add(BLOCK))
+}
+
 impl Reader {
     /// Hands every page to `read`, on any thread, and what it makes of it to `take`, in order of
     /// admission, on this one. URLs, rows and the log of visits are not read. Takes a few MB of
@@ -59,40 +71,93 @@ impl Reader {
         mut take: impl FnMut(T),
     ) -> Result<()> {
         let pages = self.page_count()?;
-        self.scan_blocks(
-            0..pages.div_ceil(BLOCK),
-            |made: &mut Vec<T>, page| made.push(read(page)),
-            |made| {
+        let make = |number: u64| -> Result<Vec<T>> {
+            let mut made = Vec::with_capacity(BLOCK as usize);
+            self.read_block(block(number, pages), |page| made.push(read(page)))?;
+            Ok(made)
+        };
+        in_order(blocks(pages), make, |made: Result<Vec<T>>| {
+            made?.into_iter().for_each(&mut take);
+            Ok(())
+        })
+    }
+
+    /// Hands every URL that is readable to `read`, on any thread, and what it makes of it to `take`,
+    /// in order of admission, on this one; begins with the page `from`. Returns how many were not
+    /// readable.
+    pub fn scan_urls<T: Send>(
+        &self,
+        from: PageId,
+        read: impl Fn(PageId, &str) -> T + Sync,
+        mut take: impl FnMut(T),
+    ) -> Result<u64> {
+        let pages = self.page_count()?;
+        let first = u64::from(from.0 / BLOCK);
+        let make = |number: u64| -> Result<(Vec<T>, u64)> {
+            let mut range = block(first + number, pages);
+            range.start = range.start.max(from.0).min(range.end);
+            let mut made = Vec::with_capacity(range.len());
+            let mut unreadable = range.len() as u64;
+            self.read_urls(range, |id, url| {
+                if let Ok(url) = str::from_utf8(url) {
+                    made.push(read(id, url));
+                    unreadable -= 1;
+                }
+            })?;
+            Ok((made, unreadable))
+        };
+        let mut unreadable = 0;
+        in_order(
+            blocks(pages).saturating_sub(first),
+            make,
+            |made: Result<(Vec<T>, u64)>| {
+                let (made, lost) = made?;
+                unreadable += lost;
                 made.into_iter().for_each(&mut take);
                 Ok(())
             },
-        )
+        )?;
+        Ok(unreadable)
     }
 
-    /// Goes through blocks of [`BLOCK`] pages; something is made of each block as a whole.
-    pub(super) fn scan_blocks<T: Default + Send>(
+    /// All slots of the table of admissions in order, read and checked on other threads; nothing for
+    /// a damaged one.
+    pub(super) fn scan_slots(
         &self,
-        blocks: Range<u32>,
-        read: impl Fn(&mut T, Result<PageBrief<'_>>) + Sync,
-        mut take: impl FnMut(T) -> Result<()>,
+        mut take: impl FnMut(PageId, Option<admission::Slot>),
     ) -> Result<()> {
         let pages = self.page_count()?;
-        let first = blocks.start;
-        let make = |number: u64| {
-            let start = (first + number as u32) * BLOCK;
-            let mut made = T::default();
-            self.read_block(start..pages.min(start + BLOCK), |page| {
-                read(&mut made, page);
-            })?;
-            Ok(made)
+        let make = |number: u64| -> Result<Vec<_>> {
+            let block = block(number, pages);
+            let mut bytes = vec![0; block.len() * admission::SLOT];
+            let offset = u64::from(block.start) * admission::SLOT as u64;
+            self.tables.read(Table::Admissions, &mut bytes, offset)?;
+            let slots = bytes.chunks_exact(admission::SLOT);
+            Ok(slots.map(admission::Slot::decode).collect())
         };
-        in_order(blocks.len() as u64, make, |made: Result<T>| take(made?))
+        let mut ids = 0..;
+        in_order(blocks(pages), make, |slots: Result<Vec<_>>| {
+            for slot in slots? {
+                take(PageId(ids.next().expect("endless")), slot);
+            }
+            Ok(())
+        })
     }
 
     /// The pages of a range.
     pub(super) fn read_block(
         &self,
         pages: Range<u32>,
+        read: impl FnMut(Result<PageBrief<'_>>),
+    ) -> Result<()> {
+        self.read_wanted(pages, None, read)
+    }
+
+    /// The pages of a range, or of none if no page is of one of the hosts.
+    pub(super) fn read_wanted(
+        &self,
+        pages: Range<u32>,
+        hosts: Option<&HashSet<HostId>>,
         mut read: impl FnMut(Result<PageBrief<'_>>),
     ) -> Result<()> {
         let read_slots = |table: Table, slot: usize| -> Result<Vec<u8>> {
@@ -102,6 +167,14 @@ impl Reader {
             Ok(bytes)
         };
         let slots = read_slots(Table::Admissions, admission::SLOT)?;
+        if let Some(hosts) = hosts {
+            let mut known = slots
+                .chunks_exact(admission::SLOT)
+                .map(admission::Slot::decode);
+            if !known.any(|slot| slot.is_none_or(|slot| hosts.contains(&slot.host))) {
+                return Ok(());
+            }
+        }
         let briefs = read_slots(Table::Briefs, brief::SLOT)?;
         let each = slots
             .chunks_exact(admission::SLOT)
@@ -111,11 +184,7 @@ impl Reader {
                 read(Err(self.damaged(Table::Admissions, id.0)));
                 continue;
             };
-            let admitted = Admitted {
-                host: slot.host,
-                depth: slot.depth,
-                added: slot.added,
-            };
+            let admitted = Admitted::from(&slot);
             match brief::decode(brief) {
                 brief::Slot::Full(stored) => read(Ok(stored.brief(id, admitted))),
                 brief::Slot::Empty if self.has_briefs() => read(Ok(admitted.untried(id))),
@@ -130,7 +199,42 @@ impl Reader {
         Ok(())
     }
 
+    /// The URLs of a range that are readable.
+    pub(super) fn read_urls(
+        &self,
+        pages: Range<u32>,
+        mut read: impl FnMut(PageId, &[u8]),
+    ) -> Result<()> {
+        let mut slots = vec![0; pages.len() * admission::SLOT];
+        let offset = u64::from(pages.start) * admission::SLOT as u64;
+        self.tables.read(Table::Admissions, &mut slots, offset)?;
+        let slots: Vec<_> = slots
+            .chunks_exact(admission::SLOT)
+            .map(|slot| admission::Slot::decode(slot).filter(admission::Slot::is_sound))
+            .collect();
+        // they lie one after another
+        let known = || slots.iter().flatten();
+        let start = known().map(|slot| slot.url_offset).min().unwrap_or(0);
+        let end = known().map(admission::Slot::url_end).max().unwrap_or(0);
+        let longest = (slots.len() * admission::URL_LIMIT) as u64;
+        let mut urls = vec![0; (end - start).min(longest) as usize];
+        let length = self.tables.read(Table::Urls, &mut urls, start)?;
+        for (id, slot) in pages.map(PageId).zip(&slots) {
+            let Some(slot) = slot else { continue };
+            let at = (slot.url_offset - start) as usize;
+            let url = urls[..length].get(at..at + slot.url_length as usize);
+            if let Some(url) = url.filter(|url| libdeflater::crc32(url) == slot.url_sum) {
+                read(id, url);
+            }
+        }
+        Ok(())
+    }
+
     fn has_briefs(&self) -> bool {
+        self.version >= 2
+    }
+
+    pub(super) fn has_summary(&self) -> bool {
         self.version >= 2
     }
 }

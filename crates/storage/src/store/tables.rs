@@ -37,11 +37,18 @@ pub(crate) enum Table {
     /// What the keeper knows besides, written in turn.
     KeeperEven = 8,
     KeeperOdd = 9,
+    /// A slot for each block of pages: what they have to offer at most.
+    Zones = 10,
+    /// A slot for each host: its pages, and where it is.
+    Roll = 11,
+    /// The figures of the whole, written in turn.
+    TotalsEven = 12,
+    TotalsOdd = 13,
 }
 
 impl Table {
     /// Those that are one file each.
-    pub(crate) const FLAT: [Self; 9] = [
+    pub(crate) const FLAT: [Self; 13] = [
         Self::Admissions,
         Self::Urls,
         Self::Pages,
@@ -51,9 +58,15 @@ impl Table {
         Self::LearntOdd,
         Self::KeeperEven,
         Self::KeeperOdd,
+        Self::Zones,
+        Self::Roll,
+        Self::TotalsEven,
+        Self::TotalsOdd,
     ];
     /// How many of them format 1 has, too.
     const OLDEST: usize = 4;
+    /// The others.
+    pub(crate) const NEW: &[Self] = Self::FLAT.split_at(Self::OLDEST).1;
 
     pub(crate) fn from_number(number: u8) -> Option<Self> {
         let mut all = Self::FLAT.into_iter().chain([Self::Observations]);
@@ -82,6 +95,10 @@ impl Table {
             Self::LearntOdd => "learnt-odd",
             Self::KeeperEven => "keeper-even",
             Self::KeeperOdd => "keeper-odd",
+            Self::Zones => "zones",
+            Self::Roll => "roll",
+            Self::TotalsEven => "totals-even",
+            Self::TotalsOdd => "totals-odd",
         }
     }
 }

@@ -3,6 +3,7 @@
 mod damage;
 mod rows;
 mod scanning;
+mod summing;
 
 use std::path::Path;
 
