@@ -451,6 +451,8 @@ impl Keeper {
     }
 
     fn visited(&mut self, done: &Done) {
+        self.status.cut_links += u64::from(done.cut.links);
+        self.status.cut_bodies += u64::from(done.cut.body);
         let page = done.page.0;
         let number = self.numbers[page as usize];
         match done.result {

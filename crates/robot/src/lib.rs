@@ -12,6 +12,7 @@ pub mod links;
 mod losses;
 mod message;
 pub mod metrics;
+pub mod notes;
 pub mod offline;
 mod reading;
 pub mod view;

@@ -107,6 +107,8 @@ pub(crate) struct Done {
     pub result: VisitResult,
     pub failures: u16,
     pub liar: Option<bool>,
+    /// What did not fit.
+    pub cut: crate::notes::Cut,
 }
 
 /// What a visit came to, as far as scheduling goes.

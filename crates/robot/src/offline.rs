@@ -108,6 +108,9 @@ impl Offline {
             }
             PageState::Live | PageState::Redirect => {
                 counts.pages_fetched += 1;
+                let cut = crate::notes::Notes::of(row).cut;
+                counts.cut_links += u64::from(cut.links);
+                counts.cut_bodies += u64::from(cut.body);
                 self.redirects += u64::from(row.state == PageState::Redirect);
                 return row.last_visit.map(seconds);
             }

@@ -248,7 +248,7 @@ impl Workers {
         let directives = reading.directives;
         let keep = self.archive && directives.archive && (directives.index || self.archive_noindex);
         let digest = storage::digest(&exchange.body);
-        let answer = Answer::of(exchange, digest, reading.print);
+        let answer = Answer::of(exchange, digest, reading.print, reading.cut);
         let original = keep.then(|| row.clone());
         let comparison = compare::copy(row, answer, at);
         let records = original.map_or_else(Records::default, |original| {
@@ -298,6 +298,7 @@ fn report(visit: &Visit, at: f64, comparison: Comparison) -> Visited {
             result: comparison.result,
             failures: comparison.failures,
             liar: comparison.liar,
+            cut: comparison.cut,
         },
         row: comparison.row,
         status: comparison.status,

@@ -22,7 +22,7 @@ pub use admission::{Admission, Candidate, PageAddress, URL_LIMIT};
 pub use directory::is_in_use;
 pub use host::HostRow;
 pub use observation::{Observation, Observations, Outcome, Position};
-pub use page::{PageRow, PageState};
+pub use page::{NOTES_LIMIT, PageRow, PageState};
 pub use reader::{PageEntry, Reader};
 
 pub(crate) use directory::lock as lock_directory;

@@ -11,6 +11,8 @@ pub(crate) const SLOT: usize = 256;
 const HEAD: usize = 6;
 /// A date in a header has 29 bytes; what is much longer is none.
 const DATE_LIMIT: usize = 64;
+/// The longest [`PageRow::notes`]: what most rows have room for.
+pub const NOTES_LIMIT: usize = 72;
 
 /// What a page is, as far as its last visits tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -76,6 +78,9 @@ pub struct PageRow {
     pub length: u64,
     /// Where it redirects to.
     pub redirect_to: Option<PageId>,
+    /// What the robot noted of the last copy: bytes that mean something to it only, kept whole if
+    /// there is room for them, up to [`NOTES_LIMIT`], else not at all.
+    pub notes: Vec<u8>,
 }
 
 /// A slot: length, checksum, row. Shorter than [`SLOT`]; what follows it on disk means nothing.
@@ -152,6 +157,9 @@ fn put_strings(out: &mut Vec<u8>, row: &PageRow) {
     let modified = keep(date, false);
     let etag = keep(row.etag.as_ref(), false);
     let content_type = keep(row.content_type.as_ref(), true);
+    let notes = Some(&row.notes).filter(|notes| (1..=NOTES_LIMIT).contains(&notes.len()));
+    // one byte for their length
+    let notes = notes.filter(|notes| notes.len() < room);
     for (value, kept) in [
         (&row.etag, etag),
         (&row.modified, modified),
@@ -164,6 +172,10 @@ fn put_strings(out: &mut Vec<u8>, row: &PageRow) {
             }
             _ => put_varint(out, 0),
         }
+    }
+    if let Some(notes) = notes {
+        put_varint(out, notes.len() as u64 + 1);
+        out.extend_from_slice(notes);
     }
 }
 
@@ -257,6 +269,8 @@ fn row(bytes: &[u8]) -> Option<PageRow> {
         etag: string(&mut fields).ok()?,
         modified: string(&mut fields).ok()?,
         content_type: string(&mut fields).ok()?,
+        // absent from rows written before there were any
+        notes: string(&mut fields).ok().flatten().unwrap_or_default(),
     })
 }
 
