@@ -69,6 +69,10 @@ pub struct PageView {
     pub digest: Option<String>,
     pub content_type: Option<String>,
     pub length: Option<u64>,
+    /// Links left out because they are too long.
+    pub cut_links: u32,
+    /// What follows in the body was not read: it is longer than the limits.
+    pub cut: bool,
 }
 
 impl PageView {
@@ -80,6 +84,7 @@ impl PageView {
     ) -> storage::Result<Self> {
         let row = entry.row.clone().unwrap_or_default();
         let answered = row.visits > 0;
+        let cut = robot::notes::Notes::of(&row).cut;
         let name = hosts.get(&entry.host).map(|host| plain(&host.name));
         Ok(Self {
             url: plain(&reader.address(entry.id)?.url),
@@ -101,6 +106,8 @@ impl PageView {
             content_type: (row.content_type.as_deref())
                 .map(|kind| plain(&String::from_utf8_lossy(kind))),
             length: answered.then_some(row.length),
+            cut_links: cut.links,
+            cut: cut.body,
         })
     }
 

@@ -175,6 +175,16 @@ impl View {
                 &format!("{} links not followed", number(s.trapped)),
             );
         }
+        if s.cut_links + s.cut_bodies > 0 {
+            row(
+                "cut",
+                &format!(
+                    "{} links too long to follow · {} copies longer than the limits",
+                    number(s.cut_links),
+                    number(s.cut_bodies)
+                ),
+            );
+        }
         if !s.slowest_hosts.is_empty() {
             row("slowest", &slowest(s));
         }

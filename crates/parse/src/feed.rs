@@ -3,7 +3,7 @@
 
 use crate::charset::{Format, decode};
 use crate::dates::parse_date;
-use crate::sitemap::{LONGEST_LOCATION, MOST_BYTES, MOST_ENTRIES};
+use crate::sitemap::{LONGEST_LOCATION, MOST_BYTES};
 use crate::xml::{Element, Step, walk};
 use quick_xml::events::BytesStart;
 
@@ -27,7 +27,9 @@ pub struct Feed {
     pub updated: Option<f64>,
     /// The entries in their order.
     pub entries: Vec<FeedEntry>,
-    /// False when the feed was cut off, broken, over a limit or no feed at all.
+    /// Addresses left out because they are too long.
+    pub dropped: usize,
+    /// False when the feed was cut off, broken, too large or no feed at all.
     pub complete: bool,
 }
 
@@ -65,7 +67,10 @@ pub(crate) fn read_xml(text: &str) -> Feed {
             }
             Step::Open([.., Element::Entry], _) => entry = FeedEntry::default(),
             Step::Close([.., Element::Entry, element], text) => match element {
-                Element::Link => keep(&mut entry.link, usable(text)),
+                Element::Link => {
+                    feed.dropped += usize::from(text.trim().len() > LONGEST_LOCATION);
+                    keep(&mut entry.link, usable(text));
+                }
                 Element::Id => entry.id = usable(text),
                 Element::Date => latest(&mut entry.updated, text),
                 _ => {}
@@ -77,9 +82,6 @@ pub(crate) fn read_xml(text: &str) -> Feed {
                 latest(&mut feed.updated, text);
             }
             Step::Close([.., Element::Entry], _) => {
-                if feed.entries.len() >= MOST_ENTRIES {
-                    return false;
-                }
                 let id = entry
                     .id
                     .as_deref()

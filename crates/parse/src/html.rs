@@ -56,22 +56,17 @@ pub struct Refresh {
     pub href: Option<String>,
 }
 
-/// How much is taken from one page.
+/// How much is taken from one page. The number of links is bounded by its bytes alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Links after this many are counted as dropped.
-    pub links: usize,
-    /// A link longer than this, in bytes, is dropped.
+    /// A link longer than this, in bytes, is dropped and counted.
     pub href: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        // more than any honest page has; longer than browsers and servers agree on
-        Self {
-            links: 5_000,
-            href: 4_096,
-        }
+        // longer than browsers and servers agree on
+        Self { href: 4_096 }
     }
 }
 
@@ -80,7 +75,7 @@ impl Default for Limits {
 pub struct PageContent {
     /// The links in document order, repeated ones too.
     pub links: Vec<Link>,
-    /// Links left out because of the [`Limits`].
+    /// Links left out because they are longer than the [`Limits`] allow.
     pub dropped_links: usize,
     /// What links are relative to: the first usable `base`, or the page's own address.
     pub base: Url,

@@ -8,11 +8,10 @@ use crate::dates::parse_date;
 use crate::feed;
 use crate::xml::{Element, Step, walk};
 
-/// The protocol's limits of one file.
-pub const MOST_ENTRIES: usize = 50_000;
-/// The protocol's limit of the size of one file, unpacked.
+/// The protocol's limit of the size of one file, unpacked. Its limit of 50,000 entries is not kept:
+/// many sites exceed it, and what they list exists.
 pub const MOST_BYTES: usize = 50 * 1024 * 1024;
-/// Longer addresses are left out.
+/// Longer addresses are left out and counted.
 pub(crate) const LONGEST_LOCATION: usize = 4_096;
 
 /// What the entries of a sitemap are.
@@ -25,7 +24,7 @@ pub enum SitemapKind {
 }
 
 /// One address in a sitemap.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SitemapEntry {
     /// The address as written, trimmed: normally absolute.
     pub location: String,
@@ -40,7 +39,9 @@ pub struct Sitemap {
     pub kind: SitemapKind,
     /// The entries in their order.
     pub entries: Vec<SitemapEntry>,
-    /// False when the file was cut off, broken, over a limit or no sitemap at all: there may be
+    /// Entries left out because their address is too long.
+    pub dropped: usize,
+    /// False when the file was cut off, broken, too large or no sitemap at all: there may be
     /// more than the entries given.
     pub complete: bool,
 }
@@ -64,10 +65,8 @@ fn read_xml(text: &str) -> Sitemap {
     let mut entries: Vec<SitemapEntry> = Vec::new();
     let mut is_feed = false;
     let mut is_sitemap = false;
-    let mut current = SitemapEntry {
-        location: String::new(),
-        last_modified: None,
-    };
+    let mut current = SitemapEntry::default();
+    let mut dropped = 0;
     let complete = walk(text, |step| {
         match step {
             Step::Open([Element::FeedRoot], _) => {
@@ -81,10 +80,7 @@ fn read_xml(text: &str) -> Sitemap {
             Step::Open([Element::UrlSet], _) => is_sitemap = true,
             Step::Open([_], _) => return false,
             Step::Open([_, Element::Url | Element::Sitemap], _) => {
-                current = SitemapEntry {
-                    location: String::new(),
-                    last_modified: None,
-                };
+                current = SitemapEntry::default();
             }
             Step::Close([_, Element::Url | Element::Sitemap, Element::Location], text) => {
                 text.clone_into(&mut current.location);
@@ -93,11 +89,11 @@ fn read_xml(text: &str) -> Sitemap {
                 current.last_modified = parse_date(text);
             }
             Step::Close([_, Element::Url | Element::Sitemap], _) => {
-                if entries.len() >= MOST_ENTRIES {
-                    return false;
-                }
-                if (1..=LONGEST_LOCATION).contains(&current.location.len()) {
-                    entries.push(current.clone());
+                let entry = std::mem::take(&mut current);
+                if entry.location.len() > LONGEST_LOCATION {
+                    dropped += 1;
+                } else if !entry.location.is_empty() {
+                    entries.push(entry);
                 }
             }
             _ => {}
@@ -110,6 +106,7 @@ fn read_xml(text: &str) -> Sitemap {
     Sitemap {
         kind,
         entries,
+        dropped,
         complete: complete && is_sitemap,
     }
 }
@@ -125,6 +122,7 @@ fn from_feed(text: &str) -> Sitemap {
     Sitemap {
         kind: SitemapKind::Pages,
         entries: entries.collect(),
+        dropped: feed.dropped,
         complete: feed.complete,
     }
 }
@@ -135,22 +133,25 @@ fn read_lines(text: &str) -> Sitemap {
             line.get(..scheme.len())
                 .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
         };
-        line.len() <= LONGEST_LOCATION && (starts("http://") || starts("https://"))
+        starts("http://") || starts("https://")
     };
-    let mut lines = text.lines().map(str::trim).filter(is_address);
-    let entries: Vec<_> = lines
-        .by_ref()
-        .take(MOST_ENTRIES)
-        .map(|line| SitemapEntry {
-            location: line.to_owned(),
-            last_modified: None,
-        })
-        .collect();
-    let complete = !entries.is_empty() && lines.next().is_none();
+    let lines = text.lines().map(str::trim).filter(is_address);
+    let (mut entries, mut dropped) = (Vec::new(), 0);
+    for line in lines {
+        if line.len() > LONGEST_LOCATION {
+            dropped += 1;
+        } else {
+            entries.push(SitemapEntry {
+                location: line.to_owned(),
+                last_modified: None,
+            });
+        }
+    }
     Sitemap {
         kind: SitemapKind::Pages,
+        complete: !entries.is_empty(),
         entries,
-        complete,
+        dropped,
     }
 }
 

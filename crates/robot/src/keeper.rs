@@ -28,7 +28,7 @@ use hosts::Host;
 pub use hosts::KeptHost;
 pub(crate) use outcomes::{FAILURES_TO_GIVE_UP, retry_wait};
 use pages::Pages;
-pub use record::{clock_stood, policy_learnt};
+pub use record::{clock_stood, cut, policy_learnt};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -146,6 +146,7 @@ impl Keeper {
             1,
             learnt.and_then(policy_learnt),
         )?;
+        let (cut_links, cut_bodies) = learnt.map_or((0, 0), cut);
         Ok(Self {
             share: config.revisit.budget()?,
             lines: Lines::new(turns, opening),
@@ -175,6 +176,8 @@ impl Keeper {
             asked: 0,
             status: Status {
                 running: true,
+                cut_links,
+                cut_bodies,
                 ..Status::default()
             },
             started: now.at,

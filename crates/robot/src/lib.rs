@@ -13,6 +13,7 @@ pub mod links;
 mod losses;
 pub mod message;
 pub mod metrics;
+pub mod notes;
 pub mod offline;
 pub mod reading;
 pub mod view;

@@ -158,6 +158,8 @@ pub struct Done {
     /// Whether the host's validators said "unchanged" of what had changed; none if they were not
     /// put to the test.
     pub liar: Option<bool>,
+    /// What did not fit.
+    pub cut: crate::notes::Cut,
 }
 
 /// What a visit came to, as far as scheduling goes.

@@ -58,6 +58,16 @@ pub fn text(status: &Status) -> String {
             "Links that led into traps.",
             s.trapped,
         ),
+        (
+            "cut_links_total",
+            "Links left out because they were too long.",
+            s.cut_links,
+        ),
+        (
+            "cut_bodies_total",
+            "Copies cut by the limits of bytes.",
+            s.cut_bodies,
+        ),
     ];
     let mut put = |name: &str, kind: &str, help: &str, value: f64| {
         let _ = writeln!(out, "# HELP evercrawl_{name} {help}");

@@ -41,7 +41,11 @@ impl Offline {
         let mut offline = Self {
             revisits,
             clock,
-            counts: Status::default(),
+            counts: Status {
+                cut_links: keeper::cut(&record).0,
+                cut_bodies: keeper::cut(&record).1,
+                ..Status::default()
+            },
             redirects: 0,
             since: None,
             last_visit: None,

@@ -2,11 +2,13 @@
 
 use crate::config::Config;
 use crate::message::Found;
+use crate::notes::Cut;
 use fetch::Exchange;
 use frontier::directives::Directives;
-use frontier::key::{Canonical, parse_link};
+use frontier::key::{Canonical, Refused, parse_link};
 use frontier::scope::Scope;
 use parse::{Kind, TextPrint};
+use std::collections::HashSet;
 use storage::{PageId, Time};
 use url::Url;
 
@@ -25,8 +27,8 @@ pub(crate) struct Reading {
     pub links: Vec<Found>,
     pub print: TextPrint,
     pub directives: Directives,
-    /// The body could not be read to its end.
-    pub broken: bool,
+    /// What did not fit.
+    pub cut: Cut,
 }
 
 /// Where a page stands.
@@ -56,7 +58,10 @@ impl Rules {
 
     /// A link from that page, unless it is none or out of scope.
     pub(crate) fn found(&self, from: Standpoint, base: &Url, href: &str, depth: u16) -> Option<Found> {
-        let url = parse_link(base, href).ok()?;
+        self.judged(from, parse_link(base, href).ok()?, depth)
+    }
+
+    fn judged(&self, from: Standpoint, url: Url, depth: u16) -> Option<Found> {
         self.scope.judge(&url, depth).is_in().then(|| Found {
             key: self.canonical.key(&url),
             url,
@@ -75,6 +80,7 @@ impl Rules {
             directives: Directives::from_headers(&self.agent, tags),
             ..Reading::default()
         };
+        reading.cut.body = exchange.truncated.is_some();
         let Ok(mut decoded) = exchange.decoded(self.max_decoded) else {
             reading.print = print_of(&exchange.body);
             return reading;
@@ -89,7 +95,7 @@ impl Rules {
                 content_type = None;
             }
         }
-        reading.broken = decoded.flaw == Some(fetch::Flaw::Broken);
+        reading.cut.body |= decoded.flaw.is_some();
         let body = &decoded.bytes[..];
         match parse::kind_of(body, content_type) {
             Kind::Html => self.read_html(from, body, content_type, &mut reading),
@@ -97,10 +103,12 @@ impl Rules {
                 reading.print = print_of(body);
                 let sitemap = parse::read_sitemap(body, content_type);
                 let index = sitemap.kind == parse::SitemapKind::Index;
+                reading.cut.links += sitemap.dropped as u32;
+                reading.cut.body |= body.len() > parse::sitemap::MOST_BYTES;
                 for entry in sitemap.entries {
                     // a page named by a sitemap is as near as the sitemap itself
                     let depth = from.depth.saturating_add(u16::from(index));
-                    let found = self.found(from, from.url, &entry.location, depth);
+                    let found = self.taken(from, from.url, &entry.location, depth, &mut reading);
                     reading.links.extend(found.map(|found| Found {
                         changed: entry.last_modified,
                         ..found
@@ -109,10 +117,13 @@ impl Rules {
             }
             Kind::Feed => {
                 reading.print = print_of(body);
-                for entry in parse::read_feed(body, content_type).entries {
-                    let link = entry.link.as_deref();
-                    let depth = from.depth.saturating_add(1);
-                    let found = link.and_then(|link| self.found(from, from.url, link, depth));
+                let feed = parse::read_feed(body, content_type);
+                reading.cut.links += feed.dropped as u32;
+                reading.cut.body |= body.len() > parse::sitemap::MOST_BYTES;
+                let depth = from.depth.saturating_add(1);
+                for entry in feed.entries {
+                    let Some(link) = entry.link else { continue };
+                    let found = self.taken(from, from.url, &link, depth, &mut reading);
                     reading.links.extend(found.map(|found| Found {
                         changed: entry.updated,
                         ..found
@@ -141,21 +152,42 @@ impl Rules {
         if !reading.directives.follow && !self.follow_nofollow {
             return;
         }
-        reading.links.reserve(content.links.len());
+        reading.cut.links += content.dropped_links as u32;
+        // a page may have hundreds of thousands of links, but repeats many of them
+        let mut known = HashSet::with_capacity(content.links.len());
         for link in &content.links {
-            if link.nofollow && !self.follow_nofollow {
+            let canonical = link.kind == parse::LinkKind::Canonical;
+            if link.nofollow && !self.follow_nofollow || !known.insert((&link.href, canonical)) {
                 continue;
             }
             // the canonical address is the page itself
-            let step = u16::from(link.kind != parse::LinkKind::Canonical);
+            let step = u16::from(!canonical);
             let depth = from.depth.saturating_add(step);
             let found = if link.href.is_ascii() {
-                self.found(from, &content.base, &link.href, depth)
+                self.taken(from, &content.base, &link.href, depth, reading)
             } else {
                 let url = content.resolve(&link.href);
-                url.and_then(|url| self.found(from, &content.base, url.as_str(), depth))
+                url.and_then(|url| self.taken(from, &content.base, url.as_str(), depth, reading))
             };
             reading.links.extend(found);
+        }
+    }
+
+    /// As [`Self::found`]; a link that is too long is counted.
+    fn taken(
+        &self,
+        from: Standpoint,
+        base: &Url,
+        href: &str,
+        depth: u16,
+        reading: &mut Reading,
+    ) -> Option<Found> {
+        match parse_link(base, href) {
+            Ok(url) => self.judged(from, url, depth),
+            Err(refused) => {
+                reading.cut.links += u32::from(refused == Refused::TooLong);
+                None
+            }
         }
     }
 }

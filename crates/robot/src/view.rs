@@ -44,6 +44,10 @@ pub struct Status {
     pub failures: BTreeMap<String, u64>,
     /// Links that led into traps since the start.
     pub trapped: u64,
+    /// Links left out because they were too long, since the start.
+    pub cut_links: u64,
+    /// Copies that are cut, by the limits of bytes, since the start.
+    pub cut_bodies: u64,
     /// The share of copies that are current, by the model.
     pub estimated_freshness: Option<f64>,
     /// Copies never compared with a second visit: for them the estimate rests on their hosts.

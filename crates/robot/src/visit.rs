@@ -257,7 +257,7 @@ impl Intake {
         let directives = reading.directives;
         let keep = self.archive && directives.archive && (directives.index || self.archive_noindex);
         let digest = storage::digest(&exchange.body);
-        let answer = Answer::of(exchange, digest, reading.print);
+        let answer = Answer::of(exchange, digest, reading.print, reading.cut);
         let original = keep.then(|| row.clone());
         let comparison = compare::copy(row, answer, now.wall);
         let records = original.map_or_else(Records::default, |original| {
@@ -307,6 +307,7 @@ fn report(visit: &Visit, now: Now, comparison: Comparison) -> Visited {
             result: comparison.result,
             failures: comparison.failures,
             liar: comparison.liar,
+            cut: comparison.cut,
         },
         row: comparison.row,
         status: comparison.status,

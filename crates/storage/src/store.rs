@@ -30,7 +30,7 @@ pub use brief::{MEMO_LIMIT, PageBrief};
 pub use directory::is_in_use;
 pub use host::HostRow;
 pub use observation::{Observation, Observations, Outcome, Position};
-pub use page::{PageRow, PageState};
+pub use page::{NOTES_LIMIT, PageRow, PageState};
 pub use reader::{PageEntry, Reader};
 pub use record::RECORD_LIMIT;
 pub use select::{Mark, Order, Selected, Wanted};

@@ -37,6 +37,16 @@ pub fn text(why: &Why) -> String {
     }
     row("robots.txt", &robots(why));
     row("fetched", &fetched(page));
+    if page.cut {
+        let cut = "the copy ends at the limits (fetch.max_bytes, fetch.max_decoded_bytes): links and text after it are not known";
+        row("cut", cut);
+    }
+    if page.cut_links > 0 {
+        row(
+            "cut",
+            &format!("{} links on it are too long to follow", page.cut_links),
+        );
+    }
     if let Some(target) = &why.redirects_to {
         row("leads to", target);
     }

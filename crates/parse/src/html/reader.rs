@@ -339,7 +339,7 @@ impl Reader {
     }
 
     fn push_link(&mut self, href: String, kind: LinkKind, nofollow: bool) {
-        if href.len() > self.limits.href || self.found.links.len() >= self.limits.links {
+        if href.len() > self.limits.href {
             self.found.dropped_links += 1;
         } else {
             self.found.links.push(Link {

@@ -96,21 +96,18 @@ fn entities_are_not_expanded() {
 #[test]
 fn limits_hold() {
     let entry = "<url><loc>http://e.org/</loc></url>";
-    let sitemap = read(&format!(
-        "<urlset>{}</urlset>",
-        entry.repeat(MOST_ENTRIES + 1)
-    ));
-    assert_eq!(sitemap.entries.len(), MOST_ENTRIES);
-    assert!(!sitemap.complete);
-    assert!(read(&format!("<urlset>{}</urlset>", entry.repeat(MOST_ENTRIES))).complete);
+    let sitemap = read(&format!("<urlset>{}</urlset>", entry.repeat(60_000)));
+    assert_eq!((sitemap.entries.len(), sitemap.dropped), (60_000, 0));
+    assert!(sitemap.complete);
     let long = format!(
         "<urlset><url><loc>http://e.org/{}</loc></url>{entry}</urlset>",
         "x".repeat(1 << 20)
     );
     assert_eq!(locations(&read(&long)), ["http://e.org/"]);
-    let lines = "http://e.org/\n".repeat(MOST_ENTRIES + 1);
-    assert_eq!(read(&lines).entries.len(), MOST_ENTRIES);
-    assert!(!read(&lines).complete);
+    assert_eq!(read(&long).dropped, 1);
+    let lines = "http://e.org/\n".repeat(60_000);
+    let lines = read(&format!("{lines}http://e.org/{}", "x".repeat(5_000)));
+    assert_eq!((lines.entries.len(), lines.dropped), (60_000, 1));
 }
 
 #[test]

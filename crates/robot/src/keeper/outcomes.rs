@@ -25,6 +25,8 @@ impl Keeper {
     pub(super) fn visited(&mut self, now: Now, mut visited: Visited) {
         let done = &visited.done;
         let (page, at) = (done.page.0, done.at.at);
+        self.status.cut_links += u64::from(done.cut.links);
+        self.status.cut_bodies += u64::from(done.cut.body);
         // whatever asked for the visit has its answer
         self.pages.set(page, Stage::Away);
         match done.result {

@@ -14,6 +14,9 @@ pub(super) struct Head {
     /// When the pass over all pages began that is not over yet.
     #[serde(default)]
     pass: Option<f64>,
+    /// Links and bodies that were cut since the crawl began.
+    #[serde(default)]
+    cut: (u64, u64),
 }
 
 /// The parts of a record; none if it is no record.
@@ -38,6 +41,11 @@ pub(super) fn unfinished_pass(record: &[u8]) -> Option<f64> {
     unpack(record).and_then(|(head, _)| head.pass)
 }
 
+/// Links and bodies that were cut up to then.
+pub fn cut(record: &[u8]) -> (u64, u64) {
+    unpack(record).map_or((0, 0), |(head, _)| head.cut)
+}
+
 impl Keeper {
     /// Has it written down.
     pub(super) fn record(&mut self, now: Now) {
@@ -46,6 +54,7 @@ impl Keeper {
         let head = Head {
             clock: self.clock.stands(now),
             pass: self.pass.filter(|_| !self.is_quiet()),
+            cut: (self.status.cut_links, self.status.cut_bodies),
         };
         let mut record = serde_json::to_vec(&head).expect("plain values");
         record.push(b'\n');

@@ -3,6 +3,7 @@
 use super::millis;
 use crate::cause;
 use crate::message::VisitResult;
+use crate::notes::{Cut, Notes};
 use fetch::{Exchange, Validators};
 use parse::TextPrint;
 use storage::{Digest, Outcome, PageRow, PageState};
@@ -17,6 +18,8 @@ pub(super) struct Comparison {
     pub failures: u16,
     /// Whether the page's validators did not tell of a change; nothing when there was nothing to tell.
     pub liar: Option<bool>,
+    /// What did not fit of the copy.
+    pub cut: Cut,
 }
 
 /// What of an answer with a copy is compared and kept in the row.
@@ -24,6 +27,7 @@ pub(super) struct Answer {
     status: u16,
     digest: Digest,
     print: TextPrint,
+    cut: Cut,
     length: u64,
     validators: Validators,
     content_type: Option<Vec<u8>>,
@@ -32,12 +36,13 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    pub fn of(exchange: &Exchange, digest: Digest, print: TextPrint) -> Self {
+    pub fn of(exchange: &Exchange, digest: Digest, print: TextPrint, cut: Cut) -> Self {
         let content_type = exchange.content_type();
         Self {
             status: exchange.status,
             digest,
             print,
+            cut,
             length: exchange.body.len() as u64,
             validators: exchange.validators().unwrap_or_default(),
             content_type: content_type.map(|kind| kind.as_bytes().to_vec()),
@@ -58,6 +63,7 @@ impl Comparison {
             status: 0,
             failures: 0,
             liar: None,
+            cut: Cut::default(),
         }
     }
 
@@ -109,10 +115,12 @@ pub(super) fn copy(mut row: PageRow, answer: Answer, at: f64) -> Comparison {
     row.content_type = answer.content_type;
     row.last_modified = answer.modified.map(millis);
     row.redirect_to = None;
+    row.notes = Notes { cut: answer.cut }.encode();
     answered(&mut row, at);
     count(&mut row, outcome, at);
     Comparison {
         liar,
+        cut: answer.cut,
         ..Comparison::seen(row, outcome, answer.modified)
     }
 }
@@ -147,6 +155,7 @@ pub(super) fn redirect(mut row: PageRow, status: u16, location: &str, at: f64) -
     row.length = 0;
     row.etag = None;
     row.modified = None;
+    row.notes = Vec::new();
     answered(&mut row, at);
     count(&mut row, outcome, at);
     Comparison::seen(row, outcome, None)

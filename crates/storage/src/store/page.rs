@@ -11,6 +11,8 @@ pub(crate) const SLOT: usize = 256;
 const HEAD: usize = 6;
 /// A date in a header has 29 bytes; what is much longer is none.
 const DATE_LIMIT: usize = 64;
+/// The longest [`PageRow::notes`]: what most rows have room for.
+pub const NOTES_LIMIT: usize = 72;
 
 /// What a page is, as far as its last visits tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -93,6 +95,9 @@ pub struct PageRow {
     /// What was learnt of it, up to [`MEMO_LIMIT`](super::MEMO_LIMIT) bytes that mean something to the robot only. Kept in
     /// the page's brief.
     pub memo: Vec<u8>,
+    /// What the robot noted of the last copy: bytes that mean something to it only, kept whole if
+    /// there is room for them, up to [`NOTES_LIMIT`], else not at all.
+    pub notes: Vec<u8>,
 }
 
 /// A slot: length, checksum, row without its memo. Shorter than [`SLOT`]; what follows it on disk means nothing.
@@ -169,6 +174,9 @@ fn put_strings(out: &mut Vec<u8>, row: &PageRow) {
     let modified = keep(date, false);
     let etag = keep(row.etag.as_ref(), false);
     let content_type = keep(row.content_type.as_ref(), true);
+    let notes = Some(&row.notes).filter(|notes| (1..=NOTES_LIMIT).contains(&notes.len()));
+    // one byte for their length
+    let notes = notes.filter(|notes| notes.len() < room);
     for (value, kept) in [
         (&row.etag, etag),
         (&row.modified, modified),
@@ -181,6 +189,10 @@ fn put_strings(out: &mut Vec<u8>, row: &PageRow) {
             }
             _ => put_varint(out, 0),
         }
+    }
+    if let Some(notes) = notes {
+        put_varint(out, notes.len() as u64 + 1);
+        out.extend_from_slice(notes);
     }
 }
 
@@ -268,6 +280,8 @@ fn row(bytes: &[u8]) -> Option<PageRow> {
         modified: string(&mut fields).ok()?,
         content_type: string(&mut fields).ok()?,
         memo: Vec::new(),
+        // absent from rows written before there were any
+        notes: string(&mut fields).ok().flatten().unwrap_or_default(),
     })
 }
 
