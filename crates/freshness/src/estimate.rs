@@ -2,12 +2,26 @@
 #![doc = include_str!("estimate/README.md")]
 
 pub mod accuracy;
+mod belief;
 mod dated;
+mod findings;
 mod gamma;
+mod grid;
 mod irregular;
 mod online;
+mod pace;
+mod population;
+mod posterior;
 mod prior;
 mod regular;
+mod replay;
+pub(crate) mod weights;
+
+pub use belief::Belief;
+pub use pace::Pace;
+pub use population::Population;
+pub use posterior::{Posterior, Rate};
+pub use replay::observation;
 
 pub use dated::{DatedVisit, full_history, last_modified};
 pub use irregular::{Penalty, Visit, irregular, irregular_rate};

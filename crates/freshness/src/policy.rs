@@ -81,7 +81,7 @@ pub enum Outcome<'a> {
 impl Outcome<'_> {
     /// Whether the page changed since its last visit; nothing is said by a failure or by a first
     /// visit.
-    pub(crate) fn changed_since(&self, last: Option<f64>) -> Option<bool> {
+    pub fn changed_since(&self, last: Option<f64>) -> Option<bool> {
         let last = last?;
         match self {
             Self::Failed => None,

@@ -24,6 +24,18 @@ pub enum Observation {
     },
 }
 
+impl Observation {
+    /// Whether the page changed in the interval.
+    pub fn changed(self, interval: f64) -> bool {
+        match self {
+            Self::Unchanged => false,
+            Self::Changed => true,
+            Self::LastModified { age } => age.is_nan() || age <= interval,
+            Self::History { changes } => changes > 0,
+        }
+    }
+}
+
 /// How a visit that saw a change, but not how many, enters the evidence (`x = λI` at the rate
 /// estimated before the visit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -1,0 +1,241 @@
+//! What all pages together, and those of each host, teach about a page before its own visits do.
+
+use super::belief::Belief;
+use super::findings::Findings;
+use super::grid::{KNOTS, LN_LOWEST, NODES, STEP, STEPS_PER_KNOT};
+use super::posterior::{Posterior, Prior, Rate};
+use super::weights::Weights;
+use super::{Observation, Pace};
+
+/// A page counts for so much, spread over the rates it may have.
+const PAGE: u32 = 256;
+/// The pages of all other hosts weigh as much as so many of the host's own; the first guess as much as
+/// so many pages of any host.
+const PAGES_OF_OTHERS: f32 = 4.0;
+const PAGES_OF_GUESS: f32 = 1.0;
+/// The first guess may be wrong by a decade, as by any number of decades with a chance that falls by
+/// their square only.
+const DECADES_OF_GUESS: f64 = 1.0;
+/// Findings lose half of their weight in the time of so many changes, or of so many visits that
+/// found a change; and in so many visits anyhow, for a page that was quiet may wake up.
+const CHANGES_TO_FORGET_HALF: f64 = 16.0;
+const VISITS_TO_FORGET_HALF: f64 = 400.0;
+
+/// Pages visited less often show how wrong the first guess was, and nothing about how pages change.
+const VISITS_TO_BE_TESTED: u8 = 4;
+/// That pages are Poisson is believed until some sixty visits speak against it.
+const FIRST_INFORMATION: f64 = 30.0;
+
+/// Between what rates a page was counted: with 10, 50 and 90 %, in steps of a sixteenth of a decade.
+/// From these alone its share of every knot follows, so that it can be taken out as it was put in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Span(pub [u8; 3]);
+
+/// Nodes of the scale to a step of a span, and steps to a knot.
+const NODES_PER_STEP: usize = 4;
+const STEPS: usize = STEPS_PER_KNOT / NODES_PER_STEP;
+
+impl Span {
+    fn of(posterior: &Posterior) -> Self {
+        let step = |share| (posterior.quantile(share) / NODES_PER_STEP as f64).round() as u8;
+        Self([step(0.025), step(0.5), step(0.975)])
+    }
+
+    /// Calls `tell` with the share of every knot that has one; they sum to [`PAGE`], or to nothing
+    /// for a page that was not counted.
+    fn shares(self, mut tell: impl FnMut(usize, u32)) {
+        let [low, middle, high] = self.0.map(usize::from);
+        if high == 0 {
+            return;
+        }
+        let part = |at: usize, from: usize, to: usize| {
+            let within = at.clamp(from, to) - from;
+            (PAGE as usize / 2 * within / (to - from).max(1)) as u32
+        };
+        let below = |at: usize| match at {
+            at if at >= high => PAGE,
+            at if at >= middle => PAGE / 2 + part(at, middle, high),
+            at => part(at, low, middle),
+        };
+        let knot = |step: usize| (step + STEPS / 2) / STEPS;
+        let mut before = 0;
+        for k in knot(low)..=knot(high) {
+            let until = if k == knot(high) {
+                PAGE
+            } else {
+                below(k * STEPS + STEPS / 2)
+            };
+            tell(k, until - before);
+            before = until;
+        }
+    }
+}
+
+/// How the pages of one host, or of all, are spread over rates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spread {
+    pages: u32,
+    knots: [u32; KNOTS],
+}
+
+impl Spread {
+    const EMPTY: Self = Self {
+        pages: 0,
+        knots: [0; KNOTS],
+    };
+
+    fn replace(&mut self, before: Span, after: Span) {
+        before.shares(|knot, share| self.knots[knot] -= share);
+        after.shares(|knot, share| self.knots[knot] += share);
+        self.pages -= u32::from(before != Span::default());
+        self.pages += u32::from(after != Span::default());
+    }
+}
+
+/// What pages teach about each other: how many change at what rate, over all and for each host. Sums
+/// over pages and nothing else, so that what several robots know can be added up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Population {
+    guess: [f32; KNOTS],
+    all: Spread,
+    hosts: Vec<Spread>,
+    correction: Weights<2>,
+}
+
+impl Population {
+    /// Nothing is known but a first guess of how often a page changes.
+    ///
+    /// # Panics
+    /// When the guess is not positive and finite.
+    pub fn new(guess: f64) -> Self {
+        assert!(
+            guess > 0.0 && guess.is_finite(),
+            "a guess must be positive and finite, not {guess}"
+        );
+        let centre = (guess.ln() - LN_LOWEST) / STEP / STEPS_PER_KNOT as f64;
+        // a guess off the scale leans to its end
+        let centre = centre.clamp(0.0, (KNOTS - 1) as f64);
+        let per_decade = std::f64::consts::LN_10 / STEP / STEPS_PER_KNOT as f64;
+        let density = |knot: usize| {
+            let off = (knot as f64 - centre) / per_decade / DECADES_OF_GUESS;
+            1.0 / (1.0 + off * off)
+        };
+        let sum: f64 = (0..KNOTS).map(density).sum();
+        Self {
+            guess: std::array::from_fn(|knot| (density(knot) / sum) as f32),
+            all: Spread::EMPTY,
+            hosts: Vec::new(),
+            correction: Weights::new([0.0; 2], FIRST_INFORMATION),
+        }
+    }
+
+    /// What is believed of a page of this host before its own visits: the host's other pages, those of
+    /// other hosts as if they were a few, and the first guess as if it were one.
+    fn prior(&self, host: usize, own: Span) -> Prior {
+        let host = self.hosts.get(host).unwrap_or(&Spread::EMPTY);
+        let page = PAGE as f32;
+        let others = (self.all.pages - host.pages) as f32;
+        let lent = PAGES_OF_OTHERS / (others + PAGES_OF_GUESS);
+        let mut knots: [f32; KNOTS] = std::array::from_fn(|knot| {
+            let others = (self.all.knots[knot] - host.knots[knot]) as f32;
+            let lent = lent * (others + PAGES_OF_GUESS * page * self.guess[knot]);
+            host.knots[knot] as f32 + lent
+        });
+        own.shares(|knot, share| knots[knot] -= share as f32);
+        Prior(knots)
+    }
+
+    /// What is believed of the rate of a page of this host.
+    pub fn posterior(&self, host: usize, belief: &Belief) -> Posterior {
+        Posterior::new(&belief.findings, &self.prior(host, belief.span))
+    }
+
+    /// How often a page of this host changes, with its 95 % interval.
+    pub fn rate(&self, host: usize, belief: &Belief) -> Rate {
+        self.posterior(host, belief).rate()
+    }
+
+    /// The chance that a page has not changed for so long after its last visit.
+    pub fn chance_unchanged(&self, belief: &Belief, age: f64) -> f64 {
+        let expected = expected(belief.pace(), age);
+        (-expected * self.correction.factor(&hints(expected))).exp()
+    }
+
+    /// A page of this host before anything is known of its own changes.
+    pub fn begin(&self, host: usize) -> Belief {
+        let mut belief = Belief::default();
+        self.judge(host, &mut belief);
+        belief
+    }
+
+    fn judge(&self, host: usize, belief: &mut Belief) -> Posterior {
+        let posterior = self.posterior(host, belief);
+        let pace = posterior.pace();
+        belief.alpha = pace.alpha as f32;
+        belief.beta = pace.beta as f32;
+        posterior
+    }
+
+    /// Takes in what a visit to a page of this host told about the `interval` since the one before.
+    pub fn observe(
+        &mut self,
+        host: usize,
+        belief: &mut Belief,
+        interval: f64,
+        observation: Observation,
+    ) {
+        if !(interval > 0.0 && interval.is_finite()) {
+            return;
+        }
+        if belief.visits >= VISITS_TO_BE_TESTED {
+            let expected = expected(belief.pace(), interval);
+            let hints = hints(expected);
+            let expected = expected * self.correction.factor(&hints);
+            let changed = observation.changed(interval);
+            self.correction.tell(&hints, expected, f64::INFINITY, changed);
+        }
+        let pace = if belief.visits > 0 { belief.pace().mean() } else { 0.0 };
+        let changes = (pace * interval).min(1.0);
+        let halved = (changes / CHANGES_TO_FORGET_HALF).max(1.0 / VISITS_TO_FORGET_HALF);
+        belief.findings.take((-halved).exp2(), interval, observation);
+        belief.visits = belief.visits.saturating_add(1);
+        let posterior = self.judge(host, belief);
+        self.count(host, belief, Span::of(&posterior));
+    }
+
+    /// Counts a page in that was observed elsewhere, or before; it must not be counted already.
+    pub fn add(&mut self, host: usize, belief: &mut Belief) {
+        belief.span = Span::default();
+        let posterior = self.judge(host, belief);
+        if belief.findings != Findings::default() {
+            self.count(host, belief, Span::of(&posterior));
+        }
+    }
+
+    /// Counts a page out.
+    pub fn remove(&mut self, host: usize, belief: &mut Belief) {
+        self.count(host, belief, Span::default());
+    }
+
+    fn count(&mut self, host: usize, belief: &mut Belief, after: Span) {
+        let before = std::mem::replace(&mut belief.span, after);
+        if self.hosts.len() <= host {
+            self.hosts.resize(host + 1, Spread::EMPTY);
+        }
+        self.all.replace(before, after);
+        self.hosts[host].replace(before, after);
+    }
+}
+
+const _: () = assert!(NODES / NODES_PER_STEP <= 256, "a span's steps are bytes");
+
+/// As many changes expected as make it as likely that there was none in so much time.
+fn expected(pace: Pace, time: f64) -> f64 {
+    pace.alpha * (time.max(0.0) / pace.beta).ln_1p()
+}
+
+/// Pages that are not Poisson change sooner or later than their pace says, and the more so the sooner
+/// or the later it is.
+fn hints(expected: f64) -> [f64; 2] {
+    [1.0, expected.max(1e-6).ln().clamp(-4.0, 2.0)]
+}
