@@ -1,0 +1,159 @@
+//! What a robot's protocol hears and wants. Whoever drives it has the bus, the store and the clock.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::identity::{GroupId, Millis, Session, Text, Unit};
+use crate::key::{Key, Value};
+use crate::moves::Ages;
+use crate::parcel::{Message, Parcel, Subject};
+use crate::record::Record;
+
+/// Names an operation until its outcome is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Token(pub u64);
+
+/// Names a delivery until it is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Delivery(pub u64);
+
+/// What became of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Done; for a compare-and-set the new revision.
+    Done(u64),
+    /// Not done: another revision, or a full stream.
+    Refused,
+    /// No answer in time: done or not.
+    Unknown,
+}
+
+/// What became of an append to a log, or what a question for its end found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tail {
+    /// Entries in the log; nothing if there was no answer.
+    pub entries: Option<u64>,
+    /// Nobody may append any more.
+    pub sealed: bool,
+}
+
+/// What the robot hears.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// Time has passed.
+    Tick,
+    /// A key as read or watched; it may be an old revision.
+    Read {
+        /// Which.
+        key: Key,
+        /// As counted by the engine.
+        revision: u64,
+        /// What it holds.
+        value: Value,
+    },
+    /// A poll of a bucket is complete: keys not named before do not exist.
+    Polled(GroupId),
+    /// The outcome of a compare-and-set, a publication, an object or a seal.
+    Outcome(Token, Outcome),
+    /// The outcome of [`Output::Append`] and [`Output::Tail`].
+    Log(Tail),
+    /// A sealed log, whole, oldest first; nothing if it could not be read.
+    Records(Session, Option<Vec<Arc<Vec<Record>>>>),
+    /// A message, which is delivered again if it is not acknowledged.
+    Message(Delivery, Message),
+    /// A piece of a package, if it is there.
+    Object(Text, Option<Arc<[u8]>>),
+    /// All writes up to this one are on disk.
+    Committed(u64),
+    /// Something to admit: seeds.
+    Seed(Parcel),
+    /// A page was read: its row, and the URLs that it names.
+    Visited {
+        /// The server.
+        unit: Unit,
+        /// For the store.
+        row: Arc<[u8]>,
+        /// What was found.
+        links: Vec<Parcel>,
+    },
+    /// The registrar's own lookup.
+    Resolved(Text, Option<IpAddr>),
+    /// No request to the unit is under way any more, and this is all that is known of it.
+    Exported {
+        /// Which.
+        unit: Unit,
+        /// Rows.
+        records: Vec<Record>,
+        /// For politeness.
+        ages: Ages,
+    },
+    /// Demand and idleness, as often as they change.
+    Load {
+        /// Visits wanted at each price.
+        demand: crate::demand::Curve,
+        /// Nothing to fetch and nothing under way.
+        idle: bool,
+    },
+    /// The robot is to leave the fleet.
+    Leave,
+}
+
+/// What the robot wants done.
+#[derive(Clone, Debug)]
+pub enum Output {
+    /// Read all keys of a bucket.
+    Poll(GroupId),
+    /// Compare and set: only if the revision is still this; 0 if there is to be none.
+    Swap {
+        /// For the outcome.
+        token: Token,
+        /// Which.
+        key: Key,
+        /// As last seen.
+        revision: u64,
+        /// The new value.
+        value: Value,
+    },
+    /// Publish.
+    Publish {
+        /// For the outcome.
+        token: Token,
+        /// Where to.
+        subject: Subject,
+        /// What.
+        message: Message,
+    },
+    /// Acknowledge a delivery.
+    Acknowledge(Delivery),
+    /// Append to the session's log if it has so many entries.
+    Append {
+        /// Whose log.
+        session: Session,
+        /// Entries that it is to have.
+        expected: u64,
+        /// New ones.
+        entries: Vec<Arc<Vec<Record>>>,
+    },
+    /// Ask how long the log is.
+    Tail(Session),
+    /// End another's log.
+    Seal(Token, Session),
+    /// Read a sealed log.
+    Replay(Session),
+    /// Put an object.
+    Put(Token, Text, Arc<[u8]>),
+    /// Get an object.
+    Get(Text),
+    /// Write to disk in one commit.
+    Write(u64, Arc<Vec<Record>>),
+    /// Look a name up.
+    Resolve(Text),
+    /// The unit may be asked from this time on, if the gate agrees.
+    Open(Unit, Millis),
+    /// No more requests to the unit; [`Input::Exported`] when the last has ended.
+    Close(Unit),
+    /// Rows of the unit are elsewhere now.
+    Forget(Unit),
+    /// The share is lost: wipe the store and begin another life.
+    Reset,
+}

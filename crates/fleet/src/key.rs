@@ -1,0 +1,151 @@
+//! What is kept under a key that is written by compare-and-set.
+
+use std::collections::BTreeMap;
+
+use crate::demand::Curve;
+use crate::identity::{GroupId, Member, RobotId, Session};
+use crate::plan::{Plan, Version};
+use crate::record::Shared;
+use crate::wire::{wire_enum, wire_struct};
+
+/// A key in a group's bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// Whose bucket.
+    pub group: GroupId,
+    /// What for.
+    pub what: What,
+}
+
+/// What a key is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum What {
+    /// The group's plan.
+    Plan,
+    /// The division of its budget.
+    Grant,
+    /// The lease of a robot that is a direct member.
+    Lease(RobotId),
+    /// How a group that is a direct member is doing.
+    Summary(GroupId),
+}
+
+/// What is under a key.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// See [`What::Plan`].
+    Plan(Shared<Plan>),
+    /// See [`What::Grant`].
+    Grant(Grant),
+    /// See [`What::Lease`].
+    Lease(Lease),
+    /// See [`What::Summary`].
+    Summary(Summary),
+}
+wire_enum!(Value { 0 => Plan(plan), 1 => Grant(grant), 2 => Lease(lease), 3 => Summary(summary) });
+
+/// How far a member has come with the plans of the groups above it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// The newest plan that it has on disk.
+    pub adopted: BTreeMap<GroupId, Version>,
+    /// The newest plan under which it holds nothing that is another's, and took what is its own.
+    pub settled: BTreeMap<GroupId, Version>,
+    /// Visits wanted at each price.
+    pub demand: Curve,
+    /// The newest division of the budget, for each group, that it keeps to.
+    pub rounds: BTreeMap<GroupId, u64>,
+    /// For the end of a crawl.
+    pub counters: Counters,
+}
+wire_struct!(Progress {
+    adopted,
+    settled,
+    demand,
+    rounds,
+    counters
+});
+
+/// What a robot has sent and taken, and whether it has nothing more to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Nothing to fetch, nothing under way, nothing in custody.
+    pub idle: bool,
+    /// Entries sent.
+    pub sent: u64,
+    /// Entries taken.
+    pub taken: u64,
+}
+wire_struct!(Counters { idle, sent, taken });
+
+/// A session lease: renewed by writing it again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lease {
+    /// Whose.
+    pub session: Session,
+    /// Higher in every renewal, and never the same twice.
+    pub nonce: u64,
+    /// The partitioner saw it expire: this session is over.
+    pub sealed: bool,
+    /// The robot wants to go.
+    pub leaving: bool,
+    /// In units of an average robot.
+    pub capacity: u32,
+    /// With plans and budget.
+    pub progress: Progress,
+}
+wire_struct!(Lease {
+    session,
+    nonce,
+    sealed,
+    leaving,
+    capacity,
+    progress
+});
+
+/// What a group's partitioner says of it to the group above.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// The group's partitioner.
+    pub maker: RobotId,
+    /// Of all robots together.
+    pub capacity: u32,
+    /// Who answers for the group.
+    pub representatives: Vec<RobotId>,
+    /// Of the member that is furthest behind; demand is the sum.
+    pub progress: Progress,
+}
+wire_struct!(Summary {
+    maker,
+    capacity,
+    representatives,
+    progress
+});
+
+/// How a group's budget is divided, in requests per window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grant {
+    /// The how many-th division.
+    pub round: u64,
+    /// What each member had.
+    pub before: BTreeMap<Member, u32>,
+    /// What each gets.
+    pub shares: BTreeMap<Member, u32>,
+    /// Whether all have given up what they have to, so that the others may take it.
+    pub firm: bool,
+}
+wire_struct!(Grant {
+    round,
+    before,
+    shares,
+    firm
+});
+
+impl Grant {
+    /// What a member may use now.
+    pub fn allowed(&self, member: Member) -> u32 {
+        let new = self.shares.get(&member).copied().unwrap_or(0);
+        let old = self.before.get(&member).copied().unwrap_or(0);
+        if self.firm { new } else { new.min(old) }
+    }
+}

@@ -1,0 +1,23 @@
+//! Many robots as one crawler: the protocol.
+#![doc = include_str!("../README.md")]
+
+pub mod demand;
+pub mod filter;
+pub mod identity;
+pub mod io;
+pub mod key;
+pub mod lease;
+pub mod moves;
+pub mod outbox;
+pub mod pace;
+pub mod parcel;
+pub mod plan;
+pub mod record;
+pub mod representatives;
+pub mod ring;
+pub mod robot;
+pub mod sent;
+pub mod wire;
+
+#[doc(hidden)]
+pub mod flaw;

@@ -1,0 +1,216 @@
+//! Plans: how a group divides its share among its members, one version after the other.
+
+use std::sync::OnceLock;
+
+use partition::routing::{Entry, Lookup, Table};
+
+use crate::filter::{Block, Filter};
+use crate::flaw::Flaw;
+use crate::identity::{GroupId, Member, RobotId, Session, Unit};
+use crate::ring;
+use crate::wire::{Wire, WireError, wire_enum, wire_struct};
+
+/// Of a plan. Higher numbers are newer; of equal numbers the higher term, which is the case only
+/// after the engine forgot one of the two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version {
+    /// The how many-th plan of the group.
+    pub number: u64,
+    /// The how many-th partitioner made it.
+    pub term: u64,
+}
+wire_struct!(Version { number, term });
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "v{}.{}", self.number, self.term)
+    }
+}
+
+/// What a seat is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Has a share.
+    Active,
+    /// Has none any more, and is handing over what it had.
+    Leaving,
+}
+wire_enum!(Standing { 0 => Active, 1 => Leaving });
+
+/// A member as a plan knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// Who.
+    pub member: Member,
+    /// Which life of a robot; 0 for groups.
+    pub incarnation: u64,
+    /// In units of an average member.
+    pub capacity: u32,
+    /// Whether it has a share.
+    pub standing: Standing,
+    /// Who answers for a group; nobody for a robot.
+    pub representatives: Vec<RobotId>,
+    /// What it takes.
+    pub filter: Filter,
+}
+wire_struct!(Seat {
+    member,
+    incarnation,
+    capacity,
+    standing,
+    representatives,
+    filter
+});
+
+impl Seat {
+    /// An ordinary member.
+    pub fn new(member: Member, incarnation: u64, capacity: u32) -> Self {
+        Self {
+            member,
+            incarnation,
+            capacity,
+            standing: Standing::Active,
+            representatives: Vec::new(),
+            filter: Filter::default(),
+        }
+    }
+}
+
+/// How a group divides its share.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Whose.
+    pub group: GroupId,
+    /// Which.
+    pub version: Version,
+    /// The partitioner.
+    pub maker: RobotId,
+    /// All direct members.
+    pub seats: Vec<Seat>,
+    /// Sessions that ended without handing over: their logs are sealed, the others take them over.
+    pub dead: Vec<Session>,
+    /// Blocks of addresses and the members they go to. The ring has the rest, so a plan is total.
+    pub table: Vec<(Block, Member)>,
+    routes: Routes,
+}
+
+/// The table made ready for lookups, once.
+#[derive(Debug, Default)]
+struct Routes(OnceLock<Lookup>);
+
+impl Clone for Routes {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for Plan {
+    fn eq(&self, other: &Self) -> bool {
+        (self.group, self.version, self.maker) == (other.group, other.version, other.maker)
+            && (&self.seats, &self.dead, &self.table) == (&other.seats, &other.dead, &other.table)
+    }
+}
+
+impl Wire for Plan {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.group.put(out);
+        self.version.put(out);
+        self.maker.put(out);
+        self.seats.put(out);
+        self.dead.put(out);
+        self.table.put(out);
+    }
+
+    fn take(from: &mut &[u8]) -> Result<Self, WireError> {
+        let mut plan = Self::new(Wire::take(from)?, Wire::take(from)?, Wire::take(from)?);
+        plan.seats = Wire::take(from)?;
+        plan.dead = Wire::take(from)?;
+        plan.table = Wire::take(from)?;
+        Ok(plan)
+    }
+}
+
+impl Plan {
+    /// A plan for nobody.
+    pub fn new(group: GroupId, version: Version, maker: RobotId) -> Self {
+        Self {
+            group,
+            version,
+            maker,
+            seats: Vec::new(),
+            dead: Vec::new(),
+            table: Vec::new(),
+            routes: Routes::default(),
+        }
+    }
+
+    /// The seat of a member.
+    pub fn seat(&self, member: Member) -> Option<&Seat> {
+        self.seats.iter().find(|seat| seat.member == member)
+    }
+
+    /// Whether the session has a seat.
+    pub fn seats_session(&self, session: Session) -> bool {
+        self.seat(Member::Robot(session.robot))
+            .is_some_and(|seat| seat.incarnation == session.incarnation)
+    }
+
+    /// The next plan by `maker`: a new term if it is another's.
+    #[must_use]
+    pub fn successor(&self, maker: RobotId) -> Self {
+        let mut next = self.clone();
+        next.version.number += 1;
+        next.version.term += u64::from(self.maker != maker);
+        next.maker = maker;
+        next
+    }
+
+    /// The member that a unit goes to; nobody if there is no member or all filters refuse it.
+    pub fn owner(&self, unit: Unit, flaw: Option<Flaw>) -> Option<Member> {
+        let takes = |seat: &Seat| {
+            seat.standing == Standing::Active
+                && match unit {
+                    Unit::Server(address) => seat.filter.takes_server(address),
+                    Unit::Register(_) => true,
+                }
+        };
+        if let Some(listed) = self.listed(unit).filter(|seat| takes(seat)) {
+            return Some(listed.member);
+        }
+        let members = (0..).zip(&self.seats).map(|(position, seat)| {
+            let identity = match flaw {
+                Some(Flaw::PositionalRing) => position,
+                _ => seat.member.identity(),
+            };
+            (identity, if takes(seat) { seat.capacity } else { 0 })
+        });
+        ring::choose(ring::key_of(unit), members).map(|position| self.seats[position].member)
+    }
+
+    fn listed(&self, unit: Unit) -> Option<&Seat> {
+        let Unit::Server(address) = unit else {
+            return None;
+        };
+        if self.table.is_empty() {
+            return None;
+        }
+        let lookup = self.routes.0.get_or_init(|| {
+            let mut entries: Vec<Entry> = (self.table.iter())
+                .filter_map(|(block, member)| {
+                    let owner = self.seats.iter().position(|s| s.member == *member)? as u32;
+                    let prefix = block.0;
+                    Some(Entry { prefix, owner })
+                })
+                .collect();
+            // of contradicting entries the first counts, for everybody
+            entries.sort_by_key(|entry| entry.prefix);
+            entries.dedup_by_key(|entry| entry.prefix);
+            Lookup::new(&Table::new(entries).expect("each block once"))
+        });
+        let owner = lookup.owner(address)?;
+        self.seats.get(owner as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! What a robot writes: to its own disk in one commit, and, where others would need it if the
+//! disk died, to the log.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::identity::{Session, Text, Unit};
+use crate::key::Grant;
+use crate::parcel::{Cargo, Parcel};
+use crate::plan::{Plan, Version};
+use crate::wire::{Wire, WireError, wire_enum};
+
+/// A change.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Record {
+    /// A URL of a unit that is ours or becomes ours: a new row, if it was not seen before.
+    Admit(Parcel),
+    /// A row as the store writes it: what a visit made of it, or part of a package.
+    Row(Unit, Arc<[u8]>),
+    /// A name is bound to a server.
+    Bound(Text, IpAddr),
+    /// A URL waits for its name to be bound.
+    Waiting(Parcel),
+    /// The unit is ours to keep, whether we may already use it or not.
+    Held(Unit),
+    /// The unit was packed and the next owner has it: rows become "elsewhere".
+    Handed(Unit),
+    /// Something for somebody else, with our number for it.
+    Out(u64, Cargo),
+    /// Its next holder has it.
+    Receipted(u64),
+    /// A plan was adopted.
+    Adopted(Shared<Plan>),
+    /// We took our part of what a dead session left, under the plan of this version.
+    Taken(Session, Version),
+    /// The URLs that waited for this name are on their way.
+    Dispatched(Text),
+    /// Which life of the robot this is.
+    Began(Session),
+    /// A division of the budget was heard of.
+    Granted(Grant),
+}
+wire_enum!(Record {
+    0 => Admit(parcel),
+    1 => Row(unit, bytes),
+    2 => Bound(name, server),
+    3 => Waiting(parcel),
+    4 => Held(unit),
+    5 => Handed(unit),
+    6 => Out(number, cargo),
+    7 => Receipted(number),
+    8 => Adopted(plan),
+    9 => Taken(session, version),
+    10 => Dispatched(name),
+    11 => Began(session),
+    12 => Granted(grant),
+});
+
+impl Record {
+    /// Whether those who take over need it.
+    pub fn replicated(&self) -> bool {
+        matches!(
+            self,
+            Self::Admit(_)
+                | Self::Row(..)
+                | Self::Bound(..)
+                | Self::Waiting(_)
+                | Self::Held(_)
+                | Self::Handed(_)
+                | Self::Dispatched(_)
+        )
+    }
+
+    /// The unit it belongs to, if it is about a unit.
+    pub fn unit(&self) -> Option<Unit> {
+        match self {
+            Self::Admit(parcel) => Some(parcel.unit()),
+            Self::Row(unit, _) | Self::Held(unit) | Self::Handed(unit) => Some(*unit),
+            Self::Bound(name, _) | Self::Dispatched(name) => Some(Unit::register_of(name)),
+            Self::Waiting(parcel) => Some(Unit::register_of(&parcel.name)),
+            _ => None,
+        }
+    }
+}
+
+/// Shared and never changed.
+#[derive(Debug, PartialEq)]
+pub struct Shared<T>(pub Arc<T>);
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> std::ops::Deref for Shared<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Wire> Wire for Shared<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+
+    fn take(from: &mut &[u8]) -> Result<Self, WireError> {
+        T::take(from).map(|value| Self(Arc::new(value)))
+    }
+}

@@ -1,0 +1,304 @@
+//! A robot's part in the fleet, as a state machine: [`Robot::handle`] takes what happened and says
+//! what to do; [`Robot::deadline`] says when it wants to be asked again.
+
+mod exchange;
+mod lease;
+mod moving;
+mod ownership;
+mod partitioner;
+mod plans;
+mod pump;
+mod recover;
+mod register;
+mod settings;
+mod shares;
+mod takeover;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::flaw::Flaw;
+use crate::identity::{Member, Millis, Session, Text, Unit};
+use crate::io::{Delivery, Input, Outcome, Output, Token};
+use crate::key::{Counters, Grant, Key, Value};
+use crate::lease::{Holder, Observer};
+use crate::outbox::Outbox;
+use crate::pace::Pace;
+use crate::record::Record;
+use crate::sent::SentCache;
+use exchange::Transit;
+use lease::Renewal;
+use moving::Arrival;
+pub use ownership::Hold;
+use partitioner::Partitioner;
+use plans::Level;
+pub use plans::Route;
+use pump::{Draft, Pump};
+use register::Register;
+pub use settings::Settings;
+
+/// How often a robot looks whether something has to be done again.
+const TICK: Millis = 1_000;
+
+/// A robot's side of the protocol.
+#[derive(Debug)]
+pub struct Robot {
+    settings: Settings,
+    flaw: Option<Flaw>,
+    now: Millis,
+    /// Which life; nothing until the robot knows which it had before.
+    session: Option<Session>,
+    boot: u16,
+    counter: u64,
+    holder: Holder,
+    renewal: Renewal,
+    observer: Observer,
+    /// The last value of each key that was heard of.
+    seen: BTreeMap<Key, (u64, Value)>,
+    levels: Vec<Level>,
+    units: BTreeMap<Unit, Hold>,
+    /// No unit is asked before this, after others were taken over.
+    quiet_floor: Millis,
+    register: Register,
+    outbox: Outbox,
+    sent: SentCache,
+    pump: Pump,
+    draft: Draft,
+    transit: Transit,
+    arrivals: BTreeMap<Text, Arrival>,
+    partitioner: Partitioner,
+    grants: BTreeMap<crate::identity::GroupId, Grant>,
+    pace: Pace,
+    demand: crate::demand::Curve,
+    counters: Counters,
+    leaving: bool,
+    tasks: BTreeMap<Token, Task>,
+    poll_at: Millis,
+    tick_at: Millis,
+    plans_changed: bool,
+    tally: Tally,
+    outputs: Vec<Output>,
+}
+
+/// What an operation was for.
+#[derive(Clone, Debug)]
+enum Task {
+    Renew(u64),
+    Heal,
+    Make,
+    Summary,
+    Grant,
+    SealLease(Session),
+    SealLog(Session),
+    /// A batch of our own outbox.
+    Send(Vec<u64>),
+    /// A batch of somebody else.
+    PassOn(Delivery),
+    Put(Unit),
+}
+
+/// What was dropped, refused or done twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Plans older than the one in use.
+    pub lower_plans: u64,
+    /// Messages that came before the plan by which they were sent.
+    pub early: u64,
+    /// Entries passed on to a robot that knows better.
+    pub passed_on: u64,
+    /// Entries that went round too often; their senders send them again.
+    pub too_many_hops: u64,
+    /// The most hops that an entry for us had made.
+    pub most_hops: u8,
+    /// URLs that no member takes.
+    pub refused: u64,
+    /// Entries sent, and sent again without a receipt.
+    pub sent: u64,
+    /// See `sent`.
+    pub sent_again: u64,
+    /// URLs that were not sent because they had been.
+    pub known_sent: u64,
+    /// Units taken over, and units handed.
+    pub taken_over: u64,
+    /// See `taken_over`.
+    pub handed: u64,
+    /// Publications that found the stream full.
+    pub full: u64,
+    /// Packages that could not be opened yet.
+    pub incomplete: u64,
+}
+
+impl Robot {
+    /// A robot with what its disk holds: everything that was committed, in order. `boot` is a
+    /// random number that no other start has.
+    pub fn new(settings: Settings, boot: u16, now: Millis, disk: &[Arc<Vec<Record>>]) -> Self {
+        Self::flawed(settings, boot, now, disk, None)
+    }
+
+    /// As [`Robot::new`], with a mistake.
+    #[doc(hidden)]
+    pub fn flawed(
+        settings: Settings,
+        boot: u16,
+        now: Millis,
+        disk: &[Arc<Vec<Record>>],
+        flaw: Option<Flaw>,
+    ) -> Self {
+        let mut robot = Self {
+            flaw,
+            now,
+            session: None,
+            boot,
+            counter: 0,
+            holder: Holder::new(settings.term),
+            renewal: Renewal::default(),
+            observer: Observer::new(settings.term),
+            seen: BTreeMap::new(),
+            levels: Level::all(&settings),
+            units: BTreeMap::new(),
+            quiet_floor: 0,
+            register: Register::default(),
+            outbox: Outbox::default(),
+            sent: SentCache::new(settings.sent_cache),
+            pump: Pump::default(),
+            draft: Draft::default(),
+            transit: Transit::default(),
+            arrivals: BTreeMap::new(),
+            partitioner: Partitioner::default(),
+            grants: BTreeMap::new(),
+            pace: Pace::new(settings.window),
+            demand: crate::demand::Curve::default(),
+            counters: Counters::default(),
+            leaving: false,
+            tasks: BTreeMap::new(),
+            poll_at: now,
+            tick_at: now,
+            plans_changed: true,
+            tally: Tally::default(),
+            outputs: Vec::new(),
+            settings,
+        };
+        robot.recover(disk);
+        robot
+    }
+
+    /// Takes in what happened and says what to do.
+    pub fn handle(&mut self, now: Millis, input: Input) -> Vec<Output> {
+        self.now = self.now.max(now);
+        match input {
+            Input::Tick => {}
+            Input::Read {
+                key,
+                revision,
+                value,
+            } => self.on_read(key, revision, value),
+            Input::Polled(group) => self.on_polled(group),
+            Input::Outcome(token, outcome) => self.on_outcome(token, outcome),
+            Input::Log(tail) => self.on_log(tail),
+            Input::Records(session, entries) => self.on_records(session, entries.as_deref()),
+            Input::Message(delivery, message) => self.on_message(delivery, message),
+            Input::Object(name, bytes) => self.on_object(&name, bytes),
+            Input::Committed(number) => self.pump.committed(number),
+            Input::Seed(parcel) => self.dispatch(parcel),
+            Input::Visited { unit, row, links } => self.on_visited(unit, row, links),
+            Input::Resolved(name, server) => self.on_resolved(&name, server),
+            Input::Exported {
+                unit,
+                records,
+                ages,
+            } => self.on_exported(unit, records, ages),
+            Input::Load { demand, idle } => self.on_load(demand, idle),
+            Input::Leave => self.leaving = true,
+        }
+        self.advance();
+        std::mem::take(&mut self.outputs)
+    }
+
+    /// When the robot wants to hear of time, at the latest.
+    pub fn deadline(&self) -> Millis {
+        self.tick_at
+            .min(self.poll_at)
+            .min(self.renewal.at)
+            .max(self.now + 1)
+    }
+
+    /// Whether a request may go to the unit: asked last before its bytes are written.
+    pub fn may_request(&self, now: Millis, unit: Unit) -> bool {
+        self.lease_valid(now)
+            && self.pace.free_at(self.allowance()) <= now
+            && matches!(self.units.get(&unit), Some(Hold::Own { from }) if *from <= now)
+    }
+
+    /// When the budget allows the next request; never, if it allows none.
+    pub fn paced(&self) -> Millis {
+        self.pace.free_at(self.allowance())
+    }
+
+    /// A request's bytes are written.
+    pub fn requested(&mut self, now: Millis) {
+        self.pace.used(now);
+    }
+
+    /// Whether the robot's lease holds and nothing is in doubt about it.
+    pub fn lease_valid(&self, now: Millis) -> bool {
+        self.holder.valid(now) && now >= self.renewal.doubt_until
+    }
+
+    /// What was dropped, refused or done twice.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// The robot as itself.
+    fn me(&self) -> Member {
+        Member::Robot(self.settings.robot)
+    }
+
+    fn token(&mut self, task: Task) -> Token {
+        self.counter += 1;
+        let token = Token(self.counter);
+        self.tasks.insert(token, task);
+        token
+    }
+
+    fn on_outcome(&mut self, token: Token, outcome: Outcome) {
+        let Some(task) = self.tasks.remove(&token) else {
+            return;
+        };
+        match task {
+            Task::Renew(nonce) => self.on_renewed(nonce, outcome),
+            Task::SealLease(session) => self.on_lease_sealed(session, outcome),
+            Task::SealLog(session) => self.on_log_sealed(session, outcome),
+            Task::Make | Task::Summary | Task::Grant => self.partitioner.answered(&task),
+            Task::Heal => {}
+            Task::Send(entries) => self.on_sent(&entries, outcome),
+            Task::PassOn(delivery) => self.on_passed_on(delivery, outcome),
+            Task::Put(unit) => self.on_put(unit, outcome),
+        }
+    }
+
+    fn advance(&mut self) {
+        let now = self.now;
+        if now >= self.poll_at {
+            self.poll_at = now + self.settings.poll;
+            for level in &self.levels {
+                self.outputs.push(Output::Poll(level.group));
+            }
+        }
+        self.advance_lease();
+        let tick = now >= self.tick_at;
+        if tick {
+            self.tick_at = now + TICK;
+            self.advance_takeover();
+            self.advance_moves();
+            self.resend();
+        }
+        self.advance_units();
+        if tick {
+            self.advance_partitioner();
+        }
+        self.advance_pump();
+        self.close_draft();
+        self.advance_pump();
+    }
+}

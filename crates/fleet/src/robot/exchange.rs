@@ -1,0 +1,300 @@
+//! URLs between robots: taken, sent, passed on, receipted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Robot, Route, Task};
+use crate::identity::Unit;
+use crate::io::{Delivery, Outcome, Output};
+use crate::key::Counters;
+use crate::parcel::{Batch, Cargo, Message, Origin, Parcel, Receipt, Subject, To};
+use crate::plan::Version;
+use crate::record::Record;
+
+/// Most entries in one message.
+const BATCH: usize = 256;
+/// Receivers with newer or older plans than the sender may pass a batch on twice beyond the
+/// levels of the tree.
+const EXTRA_HOPS: usize = 2;
+
+/// Deliveries that are not acknowledged yet, and how many things that waits for.
+#[derive(Debug, Default)]
+pub(super) struct Transit(BTreeMap<Delivery, usize>);
+
+impl Robot {
+    pub(super) fn on_message(&mut self, delivery: Delivery, message: Message) {
+        match message {
+            Message::Receipt(receipt) => {
+                self.on_receipt(receipt);
+                self.outputs.push(Output::Acknowledge(delivery));
+            }
+            Message::Batch(batch) => self.on_batch(delivery, batch),
+        }
+    }
+
+    fn on_batch(&mut self, delivery: Delivery, batch: Batch) {
+        let (group, version) = batch.by;
+        let level = self.levels.iter().find(|level| level.group == group);
+        let known = level.and_then(|level| level.plan.as_ref());
+        if known.map_or(Version::default(), |plan| plan.version) < version {
+            // the newer plan first; the message comes again
+            self.tally.early += 1;
+            self.outputs.push(Output::Poll(group));
+            return;
+        }
+        let mut onward: BTreeMap<Subject, Vec<(u64, Cargo)>> = BTreeMap::new();
+        let mut waits = 1;
+        let mut mine = Vec::new();
+        for (number, cargo) in batch.entries {
+            match self.route(cargo.unit()) {
+                Route::Mine => mine.push((number, cargo)),
+                Route::To(subject) => onward.entry(subject).or_default().push((number, cargo)),
+                Route::Unknown => return,
+                Route::Refused => {
+                    self.tally.refused += 1;
+                    self.draft.receipts.push((batch.origin, number, None));
+                }
+            }
+        }
+        let notices = |entry: &&(u64, Cargo)| matches!(entry.1, Cargo::Moved(_));
+        waits += mine.iter().filter(notices).count();
+        let hops = batch.hops + 1;
+        if usize::from(hops) > self.levels.len() + EXTRA_HOPS {
+            self.tally.too_many_hops += onward.values().map(Vec::len).sum::<usize>() as u64;
+            onward.clear();
+        }
+        waits += onward.len();
+        self.transit.0.insert(delivery, waits);
+        if !mine.is_empty() {
+            self.tally.most_hops = self.tally.most_hops.max(hops);
+        }
+        for (number, cargo) in mine {
+            match cargo {
+                Cargo::Url(parcel) => {
+                    let server = self.server_of(&parcel.name);
+                    let hint = match parcel.server {
+                        None => server.map(|server| (parcel.name.clone(), server)),
+                        Some(_) => None,
+                    };
+                    self.counters.taken += 1;
+                    self.draft.receipts.push((batch.origin, number, hint));
+                    self.take(parcel);
+                }
+                Cargo::Moved(notice) => self.on_notice(notice, (batch.origin, number), delivery),
+            }
+        }
+        self.draft.deliveries.push(delivery);
+        for (subject, entries) in onward {
+            self.tally.passed_on += entries.len() as u64;
+            let batch = Batch {
+                origin: batch.origin,
+                hops,
+                by: self.by(subject),
+                entries,
+            };
+            let token = self.token(Task::PassOn(delivery));
+            self.outputs.push(Output::Publish {
+                token,
+                subject,
+                message: Message::Batch(batch),
+            });
+        }
+    }
+
+    /// The plan by which something goes to a subject.
+    fn by(&self, subject: Subject) -> (crate::identity::GroupId, Version) {
+        let level = self.levels.iter().find(|l| l.group == subject.group);
+        let plan = level.and_then(|level| level.plan.as_ref());
+        (
+            subject.group,
+            plan.map_or(Version::default(), |plan| plan.version),
+        )
+    }
+
+    pub(super) fn on_passed_on(&mut self, delivery: Delivery, outcome: Outcome) {
+        // if not, the message comes again
+        if matches!(outcome, Outcome::Done(_)) {
+            self.dealt_with(delivery);
+        }
+    }
+
+    pub(super) fn dealt_with(&mut self, delivery: Delivery) {
+        if let Some(waits) = self.transit.0.get_mut(&delivery) {
+            *waits -= 1;
+            if *waits == 0 {
+                self.transit.0.remove(&delivery);
+                self.outputs.push(Output::Acknowledge(delivery));
+            }
+        }
+    }
+
+    /// A URL of a unit that is ours by the plan.
+    fn take(&mut self, parcel: Parcel) {
+        match parcel.unit() {
+            Unit::Register(_) => self.register_parcel(parcel),
+            unit @ Unit::Server(_) => {
+                self.hold(unit, 0);
+                self.draft.records.push(Record::Admit(parcel));
+            }
+        }
+    }
+
+    pub(super) fn on_visited(&mut self, unit: Unit, row: Arc<[u8]>, links: Vec<Parcel>) {
+        self.draft.records.push(Record::Row(unit, row));
+        for link in links {
+            self.dispatch(link);
+        }
+    }
+
+    /// A URL that was found here, or is on its way through a register of ours.
+    pub(super) fn dispatch(&mut self, mut parcel: Parcel) {
+        parcel.server = parcel.server.or_else(|| self.server_of(&parcel.name));
+        match self.route(parcel.unit()) {
+            Route::Mine => self.take(parcel),
+            Route::Refused => self.tally.refused += 1,
+            Route::To(_) | Route::Unknown => {
+                if self.sent.knows(&parcel.name, &parcel.path) {
+                    self.tally.known_sent += 1;
+                } else {
+                    self.send(Cargo::Url(parcel));
+                }
+            }
+        }
+    }
+
+    /// Into custody, in this commit.
+    pub(super) fn send(&mut self, cargo: Cargo) -> u64 {
+        let number = self.outbox.keep(cargo.clone());
+        self.draft.records.push(Record::Out(number, cargo));
+        number
+    }
+
+    /// Publishes entries, wherever they belong by now.
+    pub(super) fn publish(&mut self, entries: &[u64]) {
+        let Some(session) = self.session else { return };
+        let mut batches: BTreeMap<Subject, Vec<(u64, Cargo)>> = BTreeMap::new();
+        for &number in entries {
+            let Some(kept) = self.outbox.get(number) else {
+                continue;
+            };
+            let mut cargo = kept.cargo.clone();
+            if let Cargo::Url(parcel) = &mut cargo {
+                parcel.server = parcel.server.or_else(|| self.server_of(&parcel.name));
+            }
+            match self.route(cargo.unit()) {
+                Route::To(subject) => batches.entry(subject).or_default().push((number, cargo)),
+                Route::Mine => self.keep_after_all(number, cargo),
+                Route::Unknown => {}
+                Route::Refused => {
+                    self.tally.refused += 1;
+                    self.outbox.forget(number);
+                    self.draft.records.push(Record::Receipted(number));
+                }
+            }
+        }
+        for (subject, all) in batches {
+            let reply = Subject {
+                group: subject.group,
+                to: To::Robot(self.settings.robot),
+            };
+            for entries in all.chunks(BATCH) {
+                let numbers: Vec<u64> = entries.iter().map(|(number, _)| *number).collect();
+                for &number in &numbers {
+                    let again = self.outbox.get(number).is_some_and(|k| k.sent.is_some());
+                    self.tally.sent_again += u64::from(again);
+                    self.tally.sent += u64::from(!again);
+                    self.counters.sent += u64::from(!again);
+                    self.outbox.sending(number, self.now);
+                }
+                let batch = Batch {
+                    origin: Origin { session, reply },
+                    hops: 0,
+                    by: self.by(subject),
+                    entries: entries.to_vec(),
+                };
+                let token = self.token(Task::Send(numbers));
+                self.outputs.push(Output::Publish {
+                    token,
+                    subject,
+                    message: Message::Batch(batch),
+                });
+            }
+        }
+    }
+
+    /// The plan made ours what was for another.
+    fn keep_after_all(&mut self, number: u64, cargo: Cargo) {
+        match cargo {
+            Cargo::Url(parcel) => {
+                self.outbox.forget(number);
+                self.draft.records.push(Record::Receipted(number));
+                self.take(parcel);
+            }
+            // the unit itself is taken back when the plan is looked at
+            Cargo::Moved(_) => self.plans_changed = true,
+        }
+    }
+
+    pub(super) fn on_sent(&mut self, entries: &[u64], outcome: Outcome) {
+        match outcome {
+            Outcome::Done(_) => self.published(entries),
+            Outcome::Refused => self.tally.full += 1,
+            Outcome::Unknown => {}
+        }
+        if !matches!(outcome, Outcome::Done(_)) {
+            // soon again: rows wait for it
+            let soon = self.now.saturating_sub(self.settings.resend * 3 / 4);
+            for &number in entries {
+                self.outbox.sending(number, soon);
+            }
+        }
+    }
+
+    pub(super) fn resend(&mut self) {
+        let Some(then) = self.now.checked_sub(self.settings.resend) else {
+            return;
+        };
+        let overdue: Vec<u64> = self.outbox.overdue(then).collect();
+        self.publish(&overdue);
+    }
+
+    fn on_receipt(&mut self, receipt: Receipt) {
+        for (name, server) in receipt.bindings {
+            self.register.hints.insert(name, server);
+        }
+        if self.session != Some(receipt.session) {
+            return;
+        }
+        for number in receipt.entries {
+            let Some(cargo) = self.outbox.forget(number) else {
+                continue;
+            };
+            self.draft.records.push(Record::Receipted(number));
+            self.published(&[number]);
+            if let Cargo::Moved(notice) = cargo {
+                self.on_handed(notice.unit);
+            }
+        }
+    }
+
+    pub(super) fn counters_now(&self) -> Counters {
+        Counters {
+            idle: self.counters.idle
+                && self.outbox.is_empty()
+                && self.pump.is_idle()
+                && self.register.waiting.is_empty()
+                && self.transit.0.is_empty(),
+            ..self.counters
+        }
+    }
+
+    pub(super) fn on_load(&mut self, demand: crate::demand::Curve, idle: bool) {
+        self.demand = demand;
+        self.counters.idle = idle;
+    }
+
+    /// How much is in custody.
+    pub fn in_custody(&self) -> usize {
+        self.outbox.len()
+    }
+}

@@ -1,0 +1,153 @@
+//! The life of a unit at a robot. See the crate's README for the picture.
+
+use super::{Robot, Route};
+use crate::identity::{Millis, Unit};
+use crate::io::Output;
+use crate::record::Record;
+
+/// What a robot has to do with a unit; with all others nothing (`Foreign`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// Ours by the plan; whether another still has it is not known. URLs are kept meanwhile.
+    Arriving {
+        /// How long its server has to be left alone, from when it was said.
+        quiet_until: Millis,
+    },
+    /// Ours alone, from this time on (`Quiet` before it).
+    Own {
+        /// The end of the quiet time.
+        from: Millis,
+    },
+    /// Another's by the plan; the last requests end.
+    Closing,
+    /// Cut in pieces, which go to the object store.
+    Packed {
+        /// Pieces not yet stored.
+        pieces: Vec<crate::io::Token>,
+        /// The notice's number in the outbox, once it is there.
+        notice: Option<u64>,
+        /// To try again.
+        since: Millis,
+    },
+}
+
+impl Robot {
+    /// Keeps the unit, if the robot does not yet: it has something of it from now on.
+    pub(super) fn hold(&mut self, unit: Unit, quiet_until: Millis) {
+        if let Some(hold) = self.units.get_mut(&unit) {
+            if let Hold::Arriving { quiet_until: until } = hold {
+                *until = quiet_until.max(*until);
+            } else if let Hold::Own { from } = hold
+                && quiet_until > *from
+            {
+                *from = quiet_until;
+                self.outputs.push(Output::Open(unit, quiet_until));
+            }
+            return;
+        }
+        self.draft.records.push(Record::Held(unit));
+        self.units.insert(unit, Hold::Arriving { quiet_until });
+    }
+
+    pub(super) fn advance_units(&mut self) {
+        if std::mem::take(&mut self.plans_changed) {
+            self.close_what_is_not_ours();
+        }
+        let arriving = |hold: &Hold| matches!(hold, Hold::Arriving { .. });
+        if self.pump.caught_up && self.units.values().any(arriving) && self.others_settled() {
+            self.open_what_arrived();
+        }
+        self.settle();
+    }
+
+    fn close_what_is_not_ours(&mut self) {
+        let units: Vec<Unit> = self.units.keys().copied().collect();
+        for unit in units {
+            let mine = match self.route(unit) {
+                Route::Mine => true,
+                Route::To(_) => false,
+                // nobody to give it to: it stays, and is not used
+                Route::Refused | Route::Unknown => continue,
+            };
+            let hold = &self.units[&unit];
+            match hold {
+                Hold::Arriving { .. } | Hold::Own { .. } if !mine => {
+                    self.units.insert(unit, Hold::Closing);
+                    self.outputs.push(Output::Close(unit));
+                    if let Unit::Register(number) = unit {
+                        self.pack_register(number);
+                    }
+                }
+                Hold::Closing | Hold::Packed { .. } if mine => self.take_back(unit),
+                _ => {}
+            }
+        }
+    }
+
+    /// The plan gives back what was about to be handed over.
+    fn take_back(&mut self, unit: Unit) {
+        if let Some(Hold::Packed {
+            notice: Some(notice),
+            ..
+        }) = self.units.get(&unit)
+        {
+            self.draft.records.push(Record::Receipted(*notice));
+            self.outbox.forget(*notice);
+        }
+        let quiet_until = self.now + self.settings.interval + self.settings.longest;
+        self.units.insert(unit, Hold::Arriving { quiet_until });
+    }
+
+    fn open_what_arrived(&mut self) {
+        let floor = self.quiet_floor;
+        let mut opened = Vec::new();
+        for (&unit, hold) in &mut self.units {
+            if let Hold::Arriving { quiet_until } = *hold {
+                let from = quiet_until.max(floor);
+                *hold = Hold::Own { from };
+                opened.push((unit, from));
+            }
+        }
+        for (unit, from) in opened {
+            if self.route(unit) != Route::Mine {
+                // refused by all filters since
+                self.units.insert(unit, Hold::Arriving { quiet_until: from });
+                continue;
+            }
+            self.outputs.push(Output::Open(unit, from));
+            if let Unit::Register(number) = unit {
+                self.open_register(number);
+            }
+        }
+    }
+
+    /// Says how far the robot has come, when nothing stands in the way.
+    fn settle(&mut self) {
+        let nothing_to_hand =
+            !(self.units.values()).any(|hold| matches!(hold, Hold::Closing | Hold::Packed { .. }));
+        if !nothing_to_hand {
+            return;
+        }
+        for level in &mut self.levels {
+            let Some(plan) = &level.plan else { continue };
+            let done = level.durable == plan.version
+                && plan.dead.iter().all(|dead| level.taken.contains(dead));
+            if done && level.settled != plan.version {
+                level.settled = plan.version;
+                self.renewal.news = true;
+            }
+        }
+    }
+
+    /// How the robot holds a unit, if it does.
+    pub fn hold_of(&self, unit: Unit) -> Option<&Hold> {
+        self.units.get(&unit)
+    }
+
+    /// The units that the robot alone may use, as it thinks.
+    pub fn owned(&self) -> impl Iterator<Item = Unit> + '_ {
+        (self.units.iter())
+            .filter(|(_, hold)| matches!(hold, Hold::Own { .. }))
+            .map(|(unit, _)| *unit)
+    }
+}

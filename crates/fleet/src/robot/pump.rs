@@ -1,0 +1,317 @@
+//! The order of writes that loses nothing: committed, then published, then logged, then
+//! acknowledged and receipted. One pump a robot, in the order of commits.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use super::{Robot, Task};
+use crate::flaw::Flaw;
+use crate::identity::{GroupId, Session, Text};
+use crate::io::{Delivery, Output, Tail};
+use crate::parcel::{Cargo, Message, Origin, Receipt};
+use crate::plan::Version;
+use crate::record::Record;
+
+/// What becomes of one input: records for the disk, and what has to wait for them.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pub records: Vec<Record>,
+    /// Deliveries that are dealt with when this is logged.
+    pub deliveries: Vec<Delivery>,
+    /// Entries of others that are ours when this is logged.
+    pub receipts: Vec<(Origin, u64, Option<(Text, IpAddr)>)>,
+    /// What follows when this is logged.
+    pub after: Vec<After>,
+    /// Plans in use when this is on disk.
+    pub adopted: Vec<(GroupId, Version)>,
+    /// The session may be used when this is on disk.
+    pub begins: bool,
+    /// The commit it waits for.
+    number: u64,
+    /// Entries of the log up to this one.
+    journal: u64,
+}
+
+/// What follows when something is logged.
+#[derive(Debug)]
+pub(super) enum After {
+    /// Something to publish, before anything is logged.
+    Out(u64),
+    Bound(Text),
+    Taken(GroupId, Version, Session),
+}
+
+/// Where the pump stands.
+#[derive(Debug, Default)]
+pub(super) struct Pump {
+    written: u64,
+    committed: u64,
+    /// Not yet on disk, oldest first.
+    queue: VecDeque<Draft>,
+    /// On disk, on the way.
+    bundle: Option<Bundle>,
+    /// All entries of the log, for when the engine forgets.
+    pub journal: Vec<Arc<Vec<Record>>>,
+    /// How many the engine has; nothing if it has to be asked.
+    tail: Option<u64>,
+    asked_at: Option<u64>,
+    /// The log has all that was on disk at the start.
+    pub caught_up: bool,
+}
+
+#[derive(Debug, Default)]
+struct Bundle {
+    drafts: Vec<Draft>,
+    outs: Vec<u64>,
+    /// Entries whose publication is not acknowledged yet.
+    unpublished: BTreeSet<u64>,
+    published: bool,
+    journal: u64,
+}
+
+impl Pump {
+    pub(super) fn committed(&mut self, number: u64) {
+        self.committed = self.committed.max(number);
+    }
+
+    /// After a start: everything on disk goes through the pump again.
+    pub(super) fn restore(&mut self, journal: Vec<Arc<Vec<Record>>>, outs: Vec<u64>) {
+        let length = journal.len() as u64;
+        self.journal = journal;
+        self.bundle = Some(Bundle {
+            unpublished: outs.iter().copied().collect(),
+            outs,
+            journal: length,
+            ..Bundle::default()
+        });
+    }
+
+    /// Whether nothing is on its way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.queue.is_empty() && self.bundle.is_none()
+    }
+}
+
+impl Draft {
+    fn is_empty(&self) -> bool {
+        self.records.is_empty()
+            && self.deliveries.is_empty()
+            && self.receipts.is_empty()
+            && self.after.is_empty()
+    }
+}
+
+impl Robot {
+    /// What was drafted goes to disk.
+    pub(super) fn close_draft(&mut self) -> bool {
+        if self.draft.is_empty() {
+            return false;
+        }
+        let mut draft = std::mem::take(&mut self.draft);
+        if !draft.records.is_empty() {
+            self.pump.written += 1;
+            let records = Arc::new(std::mem::take(&mut draft.records));
+            let replicated: Vec<Record> = (records.iter())
+                .filter(|record| record.replicated())
+                .cloned()
+                .collect();
+            if !replicated.is_empty() {
+                self.pump.journal.push(Arc::new(replicated));
+            }
+            let outs = records.iter().filter_map(|record| match record {
+                Record::Out(number, _) => Some(*number),
+                _ => None,
+            });
+            draft.after.extend(outs.map(After::Out));
+            self.outputs
+                .push(Output::Write(self.pump.written, Arc::clone(&records)));
+        }
+        draft.number = self.pump.written;
+        draft.journal = self.pump.journal.len() as u64;
+        if self.flaw == Some(Flaw::AcknowledgeBeforeCommit) {
+            self.thank(&mut draft);
+        }
+        self.pump.queue.push_back(draft);
+        true
+    }
+
+    pub(super) fn advance_pump(&mut self) {
+        loop {
+            self.load_bundle();
+            self.push_bundle();
+            if !self.close_draft() {
+                return;
+            }
+        }
+    }
+
+    fn load_bundle(&mut self) {
+        let pump = &mut self.pump;
+        let mut drafts = Vec::new();
+        let mut at = 0;
+        // what is on disk counts at once for leases and plans; the rest waits its turn
+        while let Some(draft) = pump.queue.get_mut(at) {
+            if draft.number > pump.committed {
+                break;
+            }
+            at += 1;
+            for (group, version) in draft.adopted.drain(..) {
+                if let Some(level) = self.levels.iter_mut().find(|l| l.group == group) {
+                    level.durable = version;
+                    self.renewal.news = true;
+                }
+            }
+            if std::mem::take(&mut draft.begins) {
+                self.renewal.begun = true;
+            }
+        }
+        if pump.bundle.is_some() || at == 0 {
+            return;
+        }
+        drafts.extend(pump.queue.drain(..at));
+        let mut bundle = Bundle {
+            journal: drafts.last().map_or(0, |draft| draft.journal),
+            ..Bundle::default()
+        };
+        for draft in &mut drafts {
+            draft.after.retain(|after| {
+                if let After::Out(number) = after {
+                    bundle.outs.push(*number);
+                }
+                !matches!(after, After::Out(_))
+            });
+        }
+        bundle.unpublished = bundle.outs.iter().copied().collect();
+        bundle.drafts = drafts;
+        for &number in &bundle.outs {
+            if let Some(Cargo::Url(parcel)) = self.outbox.get(number).map(|kept| &kept.cargo) {
+                self.sent.enter(&parcel.name, &parcel.path);
+            }
+        }
+        self.pump.bundle = Some(bundle);
+    }
+
+    fn push_bundle(&mut self) {
+        let Some(bundle) = &mut self.pump.bundle else {
+            return;
+        };
+        if self.session.is_none() || !self.renewal.begun {
+            return;
+        }
+        if !bundle.published {
+            bundle.published = true;
+            let outs = bundle.outs.clone();
+            self.publish(&outs);
+        }
+        let Some(bundle) = &mut self.pump.bundle else {
+            return;
+        };
+        let outbox = &self.outbox;
+        bundle
+            .unpublished
+            .retain(|number| outbox.get(*number).is_some());
+        let early = self.flaw == Some(Flaw::LogBeforeOutbox);
+        if (!bundle.unpublished.is_empty() && !early) || !self.append() {
+            return;
+        }
+        let Some(mut bundle) = self.pump.bundle.take_if(|b| b.unpublished.is_empty()) else {
+            return;
+        };
+        self.pump.caught_up = true;
+        let mut thanks = Draft::default();
+        for draft in &mut bundle.drafts {
+            thanks.deliveries.append(&mut draft.deliveries);
+            thanks.receipts.append(&mut draft.receipts);
+            thanks.after.append(&mut draft.after);
+        }
+        self.thank(&mut thanks);
+        for after in thanks.after {
+            match after {
+                After::Bound(name) => self.on_bound(&name),
+                After::Taken(group, version, session) => {
+                    let level = self.levels.iter_mut().find(|l| l.group == group);
+                    let present = level.filter(|l| {
+                        l.plan.as_ref().is_some_and(|plan| plan.version == version)
+                    });
+                    if let Some(level) = present {
+                        level.taken.push(session);
+                    }
+                }
+                After::Out(_) => {}
+            }
+        }
+        self.advance_units();
+    }
+
+    /// Whether the log has all that the bundle needs.
+    fn append(&mut self) -> bool {
+        let (Some(bundle), Some(session)) = (&self.pump.bundle, self.session) else {
+            return false;
+        };
+        if self.pump.tail.is_some_and(|tail| tail >= bundle.journal) {
+            return true;
+        }
+        let patience = self.settings.poll;
+        if (self.pump.asked_at).is_some_and(|at| self.now < at + patience) {
+            return false;
+        }
+        self.pump.asked_at = Some(self.now);
+        self.outputs.push(match self.pump.tail {
+            None => Output::Tail(session),
+            Some(expected) => Output::Append {
+                session,
+                expected,
+                entries: self.pump.journal[expected as usize..bundle.journal as usize].to_vec(),
+            },
+        });
+        false
+    }
+
+    pub(super) fn on_log(&mut self, tail: Tail) {
+        if tail.sealed {
+            return self.reset();
+        }
+        self.pump.asked_at = None;
+        self.pump.tail = tail
+            .entries
+            .filter(|&entries| entries <= self.pump.journal.len() as u64);
+    }
+
+    /// An entry was published: the engine has it.
+    pub(super) fn published(&mut self, entries: &[u64]) {
+        if let Some(bundle) = &mut self.pump.bundle {
+            for number in entries {
+                bundle.unpublished.remove(number);
+            }
+        }
+    }
+
+    /// Acknowledges and receipts.
+    fn thank(&mut self, draft: &mut Draft) {
+        for delivery in draft.deliveries.drain(..) {
+            self.dealt_with(delivery);
+        }
+        let mut receipts: BTreeMap<Origin, Receipt> = BTreeMap::new();
+        for (origin, number, binding) in draft.receipts.drain(..) {
+            let receipt = receipts.entry(origin).or_insert_with(|| Receipt {
+                session: origin.session,
+                entries: Vec::new(),
+                bindings: Vec::new(),
+            });
+            receipt.entries.push(number);
+            receipt.bindings.extend(binding);
+        }
+        for (origin, mut receipt) in receipts {
+            receipt.bindings.sort_unstable();
+            receipt.bindings.dedup();
+            // if it gets lost the entries come again, and so does this
+            let token = self.token(Task::Heal);
+            self.outputs.push(Output::Publish {
+                token,
+                subject: origin.reply,
+                message: Message::Receipt(receipt),
+            });
+        }
+    }
+}

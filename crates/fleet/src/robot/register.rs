@@ -1,0 +1,161 @@
+//! Registers: the one place in the fleet that says which server a name is bound to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use super::pump::After;
+use super::{Hold, Robot};
+use crate::identity::{Text, Unit};
+use crate::io::Output;
+use crate::parcel::Parcel;
+use crate::record::Record;
+
+/// What the robot knows of names.
+#[derive(Debug, Default)]
+pub(super) struct Register {
+    /// Of registers that we hold: logged, never changed but by a move.
+    pub bindings: BTreeMap<Text, IpAddr>,
+    /// URLs whose names are not bound yet.
+    pub waiting: BTreeMap<Text, Vec<Parcel>>,
+    /// Names that are being looked up.
+    asked: BTreeSet<Text>,
+    /// Names that are bound, but not yet in the log.
+    unlogged: BTreeSet<Text>,
+    /// What other registrars said.
+    pub hints: BTreeMap<Text, IpAddr>,
+}
+
+impl Robot {
+    /// A URL whose name is in a register of ours.
+    pub(super) fn register_parcel(&mut self, mut parcel: Parcel) {
+        let unit = Unit::register_of(&parcel.name);
+        self.hold(unit, 0);
+        let own = matches!(self.units[&unit], Hold::Own { .. });
+        let name = parcel.name.clone();
+        if own && !self.register.unlogged.contains(&name) {
+            if let Some(&server) = self.register.bindings.get(&name) {
+                parcel.server = Some(server);
+                return self.dispatch(parcel);
+            }
+        }
+        let waiting = self.register.waiting.entry(name.clone()).or_default();
+        if waiting.iter().any(|known| known.path == parcel.path) {
+            return;
+        }
+        waiting.push(parcel.clone());
+        self.draft.records.push(Record::Waiting(parcel));
+        if own {
+            self.look_up(name);
+        }
+    }
+
+    fn look_up(&mut self, name: Text) {
+        if !self.register.bindings.contains_key(&name) && self.register.asked.insert(name.clone()) {
+            self.outputs.push(Output::Resolve(name));
+        }
+    }
+
+    pub(super) fn on_resolved(&mut self, name: &Text, server: Option<IpAddr>) {
+        if !self.register.asked.remove(name) {
+            return;
+        }
+        let unit = Unit::register_of(name);
+        if !matches!(self.units.get(&unit), Some(Hold::Own { .. })) {
+            return;
+        }
+        let Some(server) = server else {
+            return self.look_up(name.clone());
+        };
+        self.register.bindings.insert(name.clone(), server);
+        self.register.unlogged.insert(name.clone());
+        self.draft.records.push(Record::Bound(name.clone(), server));
+        self.draft.after.push(After::Bound(name.clone()));
+    }
+
+    /// A binding is in the log: nobody will ever bind the name to another server, so what waited
+    /// for it may go there.
+    pub(super) fn on_bound(&mut self, name: &Text) {
+        self.register.unlogged.remove(name);
+        let unit = Unit::register_of(name);
+        if !matches!(self.units.get(&unit), Some(Hold::Own { .. })) {
+            return;
+        }
+        let Some(&server) = self.register.bindings.get(name) else {
+            return;
+        };
+        let waiting = self.register.waiting.remove(name).unwrap_or_default();
+        for mut parcel in waiting {
+            parcel.server = Some(server);
+            self.dispatch(parcel);
+        }
+        self.draft.records.push(Record::Dispatched(name.clone()));
+    }
+
+    /// The register is ours alone: whatever waits in it goes on.
+    pub(super) fn open_register(&mut self, number: u8) {
+        let here = |name: &&Text| Unit::register_of(name) == Unit::Register(number);
+        let names: Vec<Text> = self.register.waiting.keys().filter(here).cloned().collect();
+        for name in names {
+            if !self.register.bindings.contains_key(&name) {
+                self.look_up(name);
+            } else if !self.register.unlogged.contains(&name) {
+                self.on_bound(&name);
+            }
+        }
+    }
+
+    /// A record about names, from a package, a log or our own disk.
+    pub(super) fn apply_register(&mut self, record: &Record) {
+        let register = &mut self.register;
+        match record {
+            Record::Bound(name, server) => {
+                register.bindings.entry(name.clone()).or_insert(*server);
+            }
+            Record::Waiting(parcel) => {
+                let waiting = register.waiting.entry(parcel.name.clone()).or_default();
+                if !waiting.contains(parcel) {
+                    waiting.push(parcel.clone());
+                }
+            }
+            Record::Dispatched(name) => {
+                register.waiting.remove(name);
+            }
+            _ => {}
+        }
+    }
+
+    /// All that a register of ours holds.
+    pub(super) fn register_records(&self, number: u8) -> Vec<Record> {
+        let here = |name: &Text| Unit::register_of(name) == Unit::Register(number);
+        let bound = (self.register.bindings.iter()).filter(|(name, _)| here(name));
+        let waiting = (self.register.waiting.iter()).filter(|(name, _)| here(name));
+        bound
+            .map(|(name, server)| Record::Bound(name.clone(), *server))
+            .chain(waiting.flat_map(|(_, all)| all.iter().cloned().map(Record::Waiting)))
+            .collect()
+    }
+
+    /// Another has the register now.
+    pub(super) fn forget_register(&mut self, number: u8) {
+        let here = |name: &Text| Unit::register_of(name) == Unit::Register(number);
+        let register = &mut self.register;
+        for (name, server) in &register.bindings {
+            if here(name) {
+                register.hints.insert(name.clone(), *server);
+            }
+        }
+        register.bindings.retain(|name, _| !here(name));
+        register.waiting.retain(|name, _| !here(name));
+        register.unlogged.retain(|name| !here(name));
+        register.asked.retain(|name| !here(name));
+    }
+
+    /// The server of a name, as far as the robot may rely on it.
+    pub(super) fn server_of(&self, name: &Text) -> Option<IpAddr> {
+        let register = &self.register;
+        let own = register.bindings.get(name);
+        own.filter(|_| !register.unlogged.contains(name))
+            .or_else(|| register.hints.get(name))
+            .copied()
+    }
+}

@@ -1,0 +1,58 @@
+//! What a robot has to be told.
+
+use crate::identity::{GroupId, Millis, RobotId};
+use crate::lease::Term;
+
+/// Of one robot; all but the first three are the fleet's.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Who.
+    pub robot: RobotId,
+    /// In units of an average robot.
+    pub capacity: u32,
+    /// The groups above it, the fleet first.
+    pub path: Vec<GroupId>,
+    /// Of session leases.
+    pub term: Term,
+    /// Between two polls of all keys.
+    pub poll: Millis,
+    /// The longest interval that any server is left alone between two requests.
+    pub interval: Millis,
+    /// No request lasts longer.
+    pub longest: Millis,
+    /// Entries without a receipt are sent again after this.
+    pub resend: Millis,
+    /// Most bytes in a piece of a package.
+    pub piece: usize,
+    /// Places in the sent cache.
+    pub sent_cache: usize,
+    /// Requests of the whole fleet in each `window`; nothing if there is no limit.
+    pub budget: Option<u32>,
+    /// The span of time for which the budget counts.
+    pub window: Millis,
+}
+
+impl Settings {
+    /// The fleet's usual values.
+    pub fn new(robot: RobotId, path: Vec<GroupId>) -> Self {
+        Self {
+            robot,
+            capacity: 1,
+            path,
+            // a killed leader of the engine stops renewals for up to ten seconds
+            term: Term {
+                lasts: 30_000,
+                margin: 1_000,
+            },
+            poll: 5_000,
+            interval: 15_000,
+            longest: 10_000,
+            resend: 20_000,
+            piece: 16 << 20,
+            sent_cache: 1 << 16,
+            budget: None,
+            // a clock may be one per cent fast
+            window: 10_200,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Unplanned moves: a session ended without handing over; its log is sealed and everybody takes
+//! its part from it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::pump::After;
+use super::{Robot, Route};
+use crate::flaw::Flaw;
+use crate::identity::{Session, Unit};
+use crate::io::Output;
+use crate::record::Record;
+
+/// What a log says, unit by unit.
+pub fn contents(log: &[Arc<Vec<Record>>]) -> BTreeMap<Unit, Vec<Record>> {
+    let mut units: BTreeMap<Unit, Vec<Record>> = BTreeMap::new();
+    for record in log.iter().flat_map(|entry| entry.iter()) {
+        match (record, record.unit()) {
+            (Record::Handed(unit), _) => {
+                units.remove(unit);
+            }
+            (Record::Dispatched(name), Some(unit)) => {
+                if let Some(records) = units.get_mut(&unit) {
+                    records.retain(|r| !matches!(r, Record::Waiting(p) if p.name == *name));
+                }
+            }
+            (record, Some(unit)) => units.entry(unit).or_default().push(record.clone()),
+            _ => {}
+        }
+    }
+    units
+}
+
+impl Robot {
+    pub(super) fn advance_takeover(&mut self) {
+        for level in &mut self.levels {
+            let Some(plan) = &level.plan else { continue };
+            for dead in &plan.dead {
+                if !level.taken.contains(dead) && !level.asked.contains(dead) {
+                    level.asked.push(*dead);
+                    self.outputs.push(Output::Replay(*dead));
+                }
+            }
+        }
+    }
+
+    pub(super) fn on_records(&mut self, session: Session, log: Option<&[Arc<Vec<Record>>]>) {
+        for depth in 0..self.levels.len() {
+            let level = &mut self.levels[depth];
+            let Some(asked) = level.asked.iter().position(|asked| *asked == session) else {
+                continue;
+            };
+            let Some(log) = log else {
+                level.asked.remove(asked);
+                continue;
+            };
+            let Some(plan) = level.plan.clone() else {
+                continue;
+            };
+            let mut quiet = self.now + self.settings.interval + self.settings.longest;
+            if self.flaw == Some(Flaw::NoQuietTime) {
+                quiet = 0;
+            }
+            for (unit, records) in contents(log) {
+                // whatever the groups above say: if they gave it away, we hand it on
+                if self.route_from(depth, unit) != Route::Mine {
+                    continue;
+                }
+                self.tally.taken_over += 1;
+                self.hold(unit, quiet);
+                for record in records {
+                    self.apply_register(&record);
+                    if !matches!(record, Record::Held(_)) {
+                        self.draft.records.push(record);
+                    }
+                }
+            }
+            self.draft.records.push(Record::Taken(session, plan.version));
+            let after = After::Taken(plan.group, plan.version, session);
+            self.draft.after.push(after);
+            self.plans_changed = true;
+        }
+    }
+}
