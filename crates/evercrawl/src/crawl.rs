@@ -138,7 +138,10 @@ fn tell_missing(missing: missing::Missing, json: bool) -> Result<()> {
         }
     }
     let pages = if missing.count == 1 { "page" } else { "pages" };
-    Err(anyhow!("{} {pages} in scope could not be had", missing.count))
+    Err(anyhow!(
+        "{} {pages} in scope could not be had",
+        missing.count
+    ))
 }
 
 fn explain(error: StartError) -> anyhow::Error {

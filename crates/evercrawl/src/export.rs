@@ -17,7 +17,7 @@ use target::Target;
 const MORE: &str = "\
 Formats:
   csv      one row for each page: url, host, state, status, depth, times, visits, changes, minor,
-           failure, digest, content type, length
+           failure, digest, content type, length, links left out, whether it was cut
   parquet  the same columns, typed and compressed
   urls     one URL a line
   warc     the archive's records in one file, one gzip member each; damaged ones are left out
@@ -153,6 +153,8 @@ fn columns() -> Vec<Column> {
         ("digest", Kind::Text),
         ("content_type", Kind::Text),
         ("length", Kind::Number),
+        ("cut_links", Kind::Number),
+        ("cut", Kind::Text),
     ];
     columns.map(|(name, kind)| Column::new(name, kind)).into()
 }
@@ -180,4 +182,6 @@ fn push(columns: &mut [Column], page: &PageView) {
     next().text(page.digest.as_deref());
     next().text(page.content_type.as_deref());
     next().number(page.length.map(u64::cast_signed));
+    next().number(Some(i64::from(page.cut_links)));
+    next().text(Some(if page.cut { "true" } else { "false" }));
 }

@@ -179,7 +179,8 @@ fn an_interruption_ends_it_within_two_seconds_and_the_next_start_goes_on() {
     }
     let wished = Instant::now();
     process.interrupt();
-    let ended = process.succeeds_within(5);
+    let ended = process.within(5);
+    assert_eq!(ended.status.code(), Some(130));
     assert!(
         wished.elapsed() < Duration::from_secs(2),
         "{:?}",
@@ -267,8 +268,10 @@ fn a_robots_txt_that_cannot_be_had_is_counted_by_its_cause() {
     let seed = format!("http://{}/", port.local_addr().unwrap());
     drop(port);
     let mut crawler = Crawler::new(&[seed]);
-    let figures = crawler.once(30).figures();
-    assert_eq!(figures.failures.get("connect-refused"), Some(&1));
+    let ended = crawler.start(&["--once", "--json"]).within(60);
+    // three tries, then the end, which says what is missing and why
+    assert_eq!(ended.failures("connect-refused"), 3);
+    ended.failed(1, &["missing", "robots.txt cannot be had"]);
 }
 
 #[test]
@@ -368,9 +371,22 @@ fn a_damaged_store_is_refused_or_mended_in_clear_words() {
                 Some(0) => {
                     let again = running.record.len() - asked;
                     let visits_lost = visits_in(&crawler.state()) < visits_before + again;
-                    if again == 0 && !visits_lost && urls_in(&crawler.state()) == web.pages().len()
-                    {
+                    // every page is made new once
+                    let pages = web.pages().len();
+                    if again == pages && !visits_lost && urls_in(&crawler.state()) == pages {
                         harmless += 1;
+                        continue;
+                    }
+                    if visits_lost && name.starts_with("observations") {
+                        // a start has no need of the log; whoever reads it is told
+                        let output = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+                            .args(["changes", "-c"])
+                            .arg(crawler.config())
+                            .output()
+                            .unwrap();
+                        let said = String::from_utf8_lossy(&output.stderr);
+                        assert!(said.contains("cannot be read"), "{said}");
+                        mended += 1;
                         continue;
                     }
                     let said = ended.err.lines().find(|line| line.contains("readable"));
@@ -449,7 +465,9 @@ fn a_damaged_end_of_the_archive_costs_that_record_and_is_said() {
     let ended = crawler.once(30);
     assert!(ended.err.contains("unfinished record"), "{}", ended.err);
     assert!(ended.err.contains(file.to_str().unwrap()), "{}", ended.err);
-    assert_eq!(crawler.verify_archive(), records - 1);
+    // every page was made new, and is what it was
+    let pages = web.pages().len() as u64;
+    assert_eq!(crawler.verify_archive(), records - 1 + pages);
 }
 
 #[test]
@@ -528,14 +546,16 @@ fn a_host_without_an_address_is_counted_and_not_asked_for_without_end() {
 
     // names that are known not to be
     let mut crawler = Crawler::new(&seed).with("fetch.dns_server", "\"127.0.0.1:1\"");
-    let ended = crawler.once(30);
+    let ended = crawler.start(&["--once", "--json"]).within(100);
     let figures = ended.figures();
     assert_eq!(figures.requests, 0);
     let dns = figures
         .failures
         .iter()
         .filter(|(cause, _)| cause.starts_with("dns"));
-    assert_eq!(dns.map(|(_, count)| count).sum::<u64>(), 1, "{figures:?}");
+    let tries = dns.map(|(_, count)| count).sum::<u64>();
+    assert!((1..=3).contains(&tries), "{figures:?}");
+    ended.failed(1, &["http://nowhere.test/", "no address: dns"]);
 }
 
 #[test]

@@ -322,7 +322,8 @@ fn names_with_addresses_that_are_not_public() {
         .with("fetch.allow_networks", "[]")
         .knowing("inside.test", [10, 0, 0, 1])
         .knowing("loopback.test", [127, 0, 0, 9]);
-    let ended = crawler.once(10);
+    let ended = crawler.start(&["--once", "--json"]).within(10);
+    ended.failed(1, &["no address: address-refused"]);
     assert_eq!(
         ended.failures("address-refused"),
         2,

@@ -338,6 +338,13 @@ impl Lines {
         number
     }
 
+    /// robots.txt could not be had: nothing is asked of the host before then, and it first.
+    pub fn without_robots(&mut self, host: u32, until: f64) {
+        self.hosts[host as usize].rules_missing();
+        self.hold(host, until);
+        self.place(host);
+    }
+
     /// robots.txt, read just now, is known until then, and asks for this delay, which holds for
     /// the request after it too.
     pub fn set_robots(&mut self, host: u32, now: f64, until: f64, crawl_delay: f64) {

@@ -18,6 +18,8 @@ pub const ROBOTS: u8 = 80;
 pub const OUT_OF_SCOPE: u8 = 81;
 /// A content type that is not wanted.
 pub const TYPE: u8 = 82;
+/// A name that DNS does not know.
+pub const NO_SUCH_NAME: u8 = 10;
 /// An address that may not be contacted.
 pub const ADDRESS: u8 = 20;
 
@@ -25,7 +27,7 @@ pub const ADDRESS: u8 = 20;
 pub fn word(code: u8) -> &'static str {
     match code {
         1 => "url",
-        10 => "dns-not-found",
+        NO_SUCH_NAME => "dns-not-found",
         11 => "dns-timeout",
         12 => "dns-malformed",
         13 => "dns-failed",

@@ -256,7 +256,7 @@ impl Keeper {
             }
             Event::Visited { ticket, visited } => {
                 if self.tickets.close(ticket).is_some() {
-                    self.visited(now, *visited);
+                    self.visited(*visited);
                 }
             }
             Event::Lost { ticket } => self.lost(now, ticket),

@@ -247,7 +247,14 @@ impl Process {
     pub fn interrupted_after(self, seconds: f64) -> Ended {
         std::thread::sleep(Duration::from_secs_f64(seconds));
         self.interrupt();
-        self.succeeds_within(3)
+        let ended = self.within(3);
+        // 130 where it was to end by itself
+        assert!(
+            matches!(ended.status.code(), Some(0 | 130)),
+            "{}",
+            ended.err
+        );
+        ended
     }
 
     /// The most that was resident, in bytes.

@@ -167,6 +167,14 @@ impl Line {
         self.sitting = VISITS_A_SITTING;
     }
 
+    /// There are no rules to go by: they must be asked for again before any visit.
+    pub fn rules_missing(&mut self) {
+        self.asking_robots = false;
+        self.robots_until = f64::NEG_INFINITY;
+        self.untried_rules = false;
+        self.sitting = 0;
+    }
+
     /// A visit begins.
     pub fn rules_used(&mut self, now: f64) {
         if std::mem::take(&mut self.untried_rules) {

@@ -35,8 +35,6 @@ pub(super) struct Host {
     pub no_address: Option<u8>,
     /// The delay the policy knows.
     told: f64,
-    /// When its robots.txt is asked for again.
-    pub robots_again: f64,
     /// Tries of its address or robots.txt that failed, requests in a row that brought nothing but
     /// trouble, and whether it was given up for them.
     pub failures: u16,
@@ -85,6 +83,12 @@ impl Keeper {
             None => 0.0,
         };
         let number = self.lines.add_host(name, courtesy, robots_until);
+        if let Some(standing) = &kept.standing
+            && standing.verdict == Verdict::DisallowForNow
+            && self.config.politeness.robots
+        {
+            self.lines.without_robots(number, standing.expires);
+        }
         let told = self.lines.interval(number).max(LEAST_INTERVAL);
         self.hosts.push(Host {
             origin: origin.to_owned(),
@@ -97,7 +101,6 @@ impl Keeper {
             halved: kept.halved,
             no_address: kept.no_address,
             told,
-            robots_again: robots_until,
             failures: 0,
             trouble: 0,
             given_up: false,
@@ -107,18 +110,18 @@ impl Keeper {
     }
 
     /// A host's address was sought.
-    pub(super) fn resolved(&mut self, now: Now, host: u32, found: Result<(IpAddr, f64), u8>) {
-        if let Err(cause) = found {
+    pub(super) fn resolved(&mut self, now: Now, host: u32, sought: Result<(IpAddr, f64), u8>) {
+        if let Err(cause) = sought {
             self.count_failure(cause::word(cause));
         }
-        self.address_sought(host, found.err());
-        let found = self.same_address_for_same_name(host, now.at, found.ok());
+        self.address_sought(host, sought.err());
+        let found = self.same_address_for_same_name(host, now.at, sought.ok());
         if found.is_none() {
             self.robots_out_of_reach(now, host);
         }
         self.lines.resolved(host, now.at, found);
-        if found.is_none() {
-            self.host_failed(host, 0.0);
+        if let Err(cause) = sought {
+            self.address_failed(host, cause);
         }
     }
 
@@ -150,15 +153,13 @@ impl Keeper {
         // whoever asks for days does not want to be crawled slowly, but not at all
         let delay = delay.clamp(0.0, 86_400.0);
         self.admit_sitemaps(now, of, rules);
-        let again = if standing.verdict == Verdict::DisallowForNow {
-            now.at + self.host_failed(of, standing.expires - now.at)
+        if standing.verdict == Verdict::DisallowForNow {
+            let again = now.at + self.host_failed(of, standing.expires - now.at);
+            self.lines.without_robots(of, again);
         } else {
-            standing.expires
-        };
-        self.lines.set_robots(of, now.at, again, delay);
-        let known = &mut self.hosts[of as usize];
-        known.robots_again = again;
-        known.standing = Some(standing);
+            self.lines.set_robots(of, now.at, standing.expires, delay);
+        }
+        self.hosts[of as usize].standing = Some(standing);
         self.save_host(of);
         self.tell_delay(now.at, of);
     }

@@ -4,8 +4,9 @@
 //! three tries, and so has the address and the robots.txt of a host. A host that brings nothing but
 //! trouble many times in a row is given up with all its pages.
 
-use super::{Keeper, Until};
 use super::pages::Stage;
+use super::{Keeper, Until};
+use crate::cause;
 
 /// Tries of a page, of an address, of a robots.txt.
 const TRIES: u16 = 3;
@@ -18,14 +19,6 @@ const MOST_TROUBLE: u16 = 8;
 pub(super) fn retry_wait(failures: u16) -> Option<f64> {
     let factor = 4f64.powi(i32::from(failures.saturating_sub(1)));
     (failures < TRIES).then_some(FIRST_RETRY * factor)
-}
-
-/// The least time before a page is tried again that had to wait for something else.
-pub(super) fn patience(until: Until, usual: f64) -> f64 {
-    match until {
-        Until::Stopped => usual,
-        Until::FetchedOnce => 0.0,
-    }
 }
 
 /// Seconds before a name without an address is asked for again.
@@ -55,6 +48,14 @@ impl Keeper {
             self.give_up(host);
         }
         wait.unwrap_or(usual)
+    }
+
+    /// No address was found, for this cause; some are final.
+    pub(super) fn address_failed(&mut self, host: u32, cause: u8) {
+        if matches!(cause, cause::ADDRESS | cause::NO_SUCH_NAME) {
+            self.hosts[host as usize].failures = TRIES;
+        }
+        self.host_failed(host, 0.0);
     }
 
     /// A request to the host had no answer, or a complaint for one.

@@ -5,7 +5,7 @@ use super::{Keeper, Until};
 use crate::cause;
 use crate::clock::Now;
 use crate::config::Count;
-use crate::message::{Visited, VisitResult, Write};
+use crate::message::{VisitResult, Visited, Write};
 use freshness::policy::Outcome;
 
 /// After so many failures in a row a page that was never fetched is looked at as one that is gone.
@@ -22,7 +22,7 @@ pub(crate) fn retry_wait(failures: u16) -> f64 {
 
 impl Keeper {
     /// Learns from a visit and passes it on to be stored, with what was learnt.
-    pub(super) fn visited(&mut self, now: Now, mut visited: Visited) {
+    pub(super) fn visited(&mut self, mut visited: Visited) {
         let done = &visited.done;
         let (page, at) = (done.page.0, done.at.at);
         self.status.cut_links += u64::from(done.cut.links);
@@ -58,8 +58,9 @@ impl Keeper {
                 self.forget(page, at);
             }
             VisitResult::NotNow => {
-                let (host, new) = (done.host, done.new);
-                self.not_now(now, page, host, new);
+                // robots.txt could not be had meanwhile, and its host waits for that
+                let new = done.new;
+                self.wait_in_line(page, new);
                 return; // nothing happened that is to be stored
             }
         }
@@ -118,17 +119,6 @@ impl Keeper {
         } else {
             retry_wait(failures)
         }
-    }
-
-    /// robots.txt could not be had: the page waits until it is asked for again.
-    fn not_now(&mut self, now: Now, page: u32, host: u32, new: bool) {
-        if self.is_given_up(host) {
-            self.pages.set(page, Stage::Idle);
-            return;
-        }
-        let asked_again = self.hosts[host as usize].robots_again;
-        let least = super::once::patience(self.until, FIRST_RETRY);
-        self.try_later(asked_again.max(now.at + least), page, new);
     }
 
     /// The worker that had the page fell over it; it would again.
