@@ -48,6 +48,31 @@ pub trait Policy: Send {
         let _ = page;
         None
     }
+
+    /// Writes down all that the policy knows of a page, where it knows more than evidence and last
+    /// visit.
+    fn memo(&self, page: PageId, to: &mut Vec<u8>) {
+        let _ = (page, to);
+    }
+
+    /// Adds a page of which this was written; false, and nothing happens, when that is not
+    /// understood. After [`relearn`](Self::relearn) numbers need not be dense.
+    fn restore(&mut self, page: PageId, server: ServerId, weight: f64, memo: &[u8]) -> bool {
+        let _ = (page, server, weight, memo);
+        false
+    }
+
+    /// Writes down what the policy knows of all pages together.
+    fn learnt(&self, to: &mut Vec<u8>) {
+        let _ = to;
+    }
+
+    /// Takes it in again, before there are pages or servers; a policy that answers false is of no
+    /// use any more.
+    fn relearn(&mut self, learnt: &[u8]) -> bool {
+        let _ = learnt;
+        false
+    }
 }
 
 /// A policy's answer, pages being numbered as `P` says.

@@ -12,6 +12,7 @@
 mod beliefs;
 mod memo;
 mod numbers;
+mod record;
 
 pub use beliefs::{Belief, Estimated};
 
@@ -20,6 +21,7 @@ use crate::policy::{self, Change, Knowledge, Next, Outcome, Policy, Setup};
 use beliefs::Beliefs;
 use memo::Memo;
 use numbers::Numbers;
+use record::Record;
 
 /// The most pages that are asked for in vain before the crawler is told to come back later.
 const MOST_REFUSED: usize = 64;
@@ -28,6 +30,7 @@ const BREATH: f64 = 0.05;
 
 /// Revisits to the pages of a crawl.
 pub struct Revisits {
+    name: String,
     policy: Box<dyn Policy>,
     numbers: Numbers,
     beliefs: Beliefs,
@@ -70,10 +73,21 @@ impl Revisits {
             seed,
             knowledge: Knowledge::Online { guess },
         };
-        let _ = learnt;
+        let mut built = policy::build(policy, &setup)?;
+        let mut numbers = Numbers::default();
+        if let Some(record) = learnt.and_then(Record::from_bytes)
+            && record.policy == policy
+        {
+            if built.relearn(record.learnt) {
+                numbers = Numbers::after(record.numbers);
+            } else {
+                built = policy::build(policy, &setup)?;
+            }
+        }
         Ok(Self {
-            policy: policy::build(policy, &setup)?,
-            numbers: Numbers::default(),
+            name: policy.to_owned(),
+            policy: built,
+            numbers,
             beliefs: Beliefs::new(guess),
             hosts: 0,
             clock: start,
@@ -114,12 +128,13 @@ impl Revisits {
         if self.keeps(page) {
             return;
         }
-        let number = self.numbers.give(page);
-        let memo = memo.and_then(Memo::from_bytes).unwrap_or(Memo {
-            last: visited,
-            ..Memo::default()
-        });
+        let read = memo.and_then(Memo::from_bytes);
+        let (memo, rest) = read.unwrap_or((Memo::new(visited), &[]));
+        let number = self.numbers.give(page, memo.number);
         self.beliefs.add(number, host, &memo);
+        if !rest.is_empty() && self.policy.restore(number, ServerId(host), weight, rest) {
+            return;
+        }
         let added = Change::AddPage {
             page: number,
             server: ServerId(host),
@@ -133,6 +148,7 @@ impl Revisits {
     /// What to do at `now`. A page to visit counts as under way until its outcome is told.
     pub fn next(&mut self, now: f64) -> Next<u32> {
         self.clock = self.clock.max(now);
+        self.numbers.all_are_back();
         for _ in 0..MOST_REFUSED {
             match self.policy.next(self.clock) {
                 // a plan knows nothing of visits under way: this page must not have two
@@ -221,13 +237,26 @@ impl Revisits {
     /// All that was learnt of the page, for its row; empty when it is not kept. It changes with
     /// every word about the page.
     pub fn memo(&self, page: u32) -> Vec<u8> {
-        let number = self.numbers.get(page);
-        number.map_or_else(Vec::new, |number| self.beliefs.memo(number).to_bytes())
+        let Some(number) = self.numbers.get(page) else {
+            return Vec::new();
+        };
+        let mut memo = self.beliefs.memo(number);
+        memo.number = Some(number.0);
+        let mut bytes = memo.to_bytes();
+        self.policy.memo(number, &mut bytes);
+        bytes
     }
 
-    /// What is known of all pages together.
+    /// What is known of all pages together: some kilobytes, and some dozens of bytes a host.
     pub fn learnt(&self) -> Vec<u8> {
-        Vec::new()
+        let mut learnt = Vec::new();
+        self.policy.learnt(&mut learnt);
+        let record = Record {
+            policy: &self.name,
+            numbers: self.numbers.end(),
+            learnt: &learnt,
+        };
+        record.to_bytes()
     }
 
     /// What is believed of a page.

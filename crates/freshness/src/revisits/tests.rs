@@ -1,3 +1,5 @@
+mod restart;
+
 use super::*;
 
 fn revisits(policy: &str) -> Revisits {
