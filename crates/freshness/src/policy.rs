@@ -43,6 +43,13 @@ pub trait Policy: Send {
         let _ = page;
     }
 
+    /// Limits to the times between visits from now on; false when the policy knows none, so that
+    /// whoever asks has to see to them.
+    fn set_limits(&mut self, limits: Limits) -> bool {
+        let _ = limits;
+        false
+    }
+
     /// When the page is due as things stand, where the policy thinks in due times of pages.
     fn due(&self, page: PageId) -> Option<f64> {
         let _ = page;
@@ -73,6 +80,26 @@ pub trait Policy: Send {
         let _ = learnt;
         false
     }
+}
+
+/// How close and how far apart visits to a page may be, whatever the budget.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// No two visits are closer.
+    pub least_interval: f64,
+    /// No page waits for longer, where the policy thinks in due times.
+    pub most_interval: f64,
+    /// No visit is made before the page has changed with this chance, but for the longest wait.
+    pub least_chance: f64,
+}
+
+impl Limits {
+    /// None at all.
+    pub const NONE: Self = Self {
+        least_interval: 0.0,
+        most_interval: f64::INFINITY,
+        least_chance: 0.0,
+    };
 }
 
 /// A policy's answer, pages being numbered as `P` says.

@@ -14,10 +14,11 @@ mod memo;
 mod numbers;
 mod record;
 
+pub use crate::policy::Limits;
 pub use beliefs::{Belief, Estimated};
 
-use crate::ServerId;
 use crate::policy::{self, Change, Knowledge, Next, Outcome, Policy, Setup};
+use crate::{PageId, ServerId};
 use beliefs::Beliefs;
 use memo::Memo;
 use numbers::Numbers;
@@ -27,6 +28,9 @@ use record::Record;
 const MOST_REFUSED: usize = 64;
 /// Then it is to wait for so many seconds.
 const BREATH: f64 = 0.05;
+/// Visits that an idle budget may catch up: as a share of a round, and at least.
+const CREDIT: f64 = 0.05;
+const LEAST_CREDIT: f64 = 8.0;
 
 /// Revisits to the pages of a crawl.
 pub struct Revisits {
@@ -35,6 +39,11 @@ pub struct Revisits {
     numbers: Numbers,
     beliefs: Beliefs,
     hosts: u32,
+    budget: f64,
+    /// The instant up to which the budget is spent.
+    spent: f64,
+    /// What the policy does not see to itself.
+    limits: Limits,
     /// The latest instant that was told.
     clock: f64,
 }
@@ -90,8 +99,20 @@ impl Revisits {
             numbers,
             beliefs: Beliefs::new(guess),
             hosts: 0,
+            budget: setup.budget,
+            spent: f64::NEG_INFINITY,
+            limits: Limits::NONE,
             clock: start,
         })
+    }
+
+    /// How close and how far apart visits to a page may be from now on.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = if self.policy.set_limits(limits) {
+            Limits::NONE
+        } else {
+            limits
+        };
     }
 
     /// Adds a host, between two requests to which `delay` seconds must pass; hosts are numbered as
@@ -111,6 +132,12 @@ impl Revisits {
 
     /// Revisits per second from now on.
     pub fn set_budget(&mut self, now: f64, visits_per_second: f64) {
+        if self.spent > now {
+            // a visit made ahead of its time is still one visit
+            let ahead = (self.spent - now) * self.budget;
+            self.spent = now + ahead / visits_per_second.max(f64::MIN_POSITIVE);
+        }
+        self.budget = visits_per_second;
         self.tell(now, Change::Budget(visits_per_second));
     }
 
@@ -149,11 +176,20 @@ impl Revisits {
     pub fn next(&mut self, now: f64) -> Next<u32> {
         self.clock = self.clock.max(now);
         self.numbers.all_are_back();
+        // after a time in which nobody asked a plan would make up for all of it
+        let credit = (CREDIT * self.pages() as f64).max(LEAST_CREDIT) / self.budget;
+        if self.spent > self.clock {
+            return Next::Wait(self.spent);
+        }
         for _ in 0..MOST_REFUSED {
             match self.policy.next(self.clock) {
                 // a plan knows nothing of visits under way: this page must not have two
                 Next::Visit(number) if self.numbers.is_away(number) => {}
+                Next::Visit(number) if self.is_early(number) => {
+                    self.policy.observe(number, self.clock, Outcome::Failed);
+                }
                 Next::Visit(number) => {
+                    self.spent = self.spent.max(self.clock - credit) + 1.0 / self.budget;
                     self.numbers.set_away(number, true);
                     return Next::Visit(self.numbers.page(number));
                 }
@@ -274,11 +310,23 @@ impl Revisits {
         self.beliefs.estimated(now, sample)
     }
 
+    /// Whether limits that the policy does not know forbid a visit now.
+    fn is_early(&self, number: PageId) -> bool {
+        let since = self.clock - self.beliefs.last_visit(number);
+        let changed = || 1.0 - self.beliefs.chance_fresh(number, self.clock);
+        since < self.limits.least_interval
+            || since < self.limits.most_interval
+                && self.limits.least_chance > 0.0
+                && changed() < self.limits.least_chance
+    }
+
     fn tell(&mut self, now: f64, change: Change) {
         self.clock = self.clock.max(now);
         self.policy.change(self.clock, change);
     }
 }
 
+#[cfg(test)]
+mod conformance;
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ mod keep;
 use super::market::Market;
 use super::queue::{Due, DueQueues};
 use super::shape::Stake;
-use super::{Change, Next, Outcome, Policy, Setup};
+use super::{Change, Limits, Next, Outcome, Policy, Setup};
 use crate::estimate::Evidence;
 use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
@@ -162,6 +162,7 @@ pub(super) struct Priced<W: Worth> {
     pages: usize,
     visits_in_edition: usize,
     delays_changed: bool,
+    limits: Limits,
     seed: u64,
     /// What an earlier run knew of servers that were not added yet.
     kept: keep::Kept,
@@ -187,6 +188,7 @@ impl<W: Worth> Priced<W> {
             pages: setup.server.len(),
             visits_in_edition: 0,
             delays_changed: false,
+            limits: Limits::NONE,
             seed: setup.seed,
             kept: keep::Kept::default(),
         };
@@ -238,7 +240,30 @@ impl<W: Worth> Priced<W> {
         let settled = self.worth.once_settled(page);
         let settled = settled.map_or(f64::INFINITY, |stake| edition.round + worth_it(stake));
         let ceiling = edition.ceiling * round;
-        worth_it(stake).min(settled).min(ceiling).min(LONGEST)
+        let delay = worth_it(stake).min(settled).min(ceiling).min(LONGEST);
+        delay.max(self.least_delay(stake)).min(self.most_delay())
+    }
+
+    /// How long a page is left alone, even if there is nothing else to do.
+    fn least_delay(&self, stake: Stake) -> f64 {
+        let chance = stake.unit * stake.shape.time_to_chance(self.limits.least_chance);
+        chance
+            .max(self.limits.least_interval)
+            .min(self.most_delay())
+    }
+
+    fn most_delay(&self) -> f64 {
+        self.limits.most_interval.max(self.limits.least_interval)
+    }
+
+    /// The instant before which the page is left alone.
+    fn earliest(&self, page: PageId) -> f64 {
+        if self.limits == Limits::NONE {
+            return f64::NEG_INFINITY;
+        }
+        let last = self.worth.last_visit(page);
+        let stake = self.worth.stake(page);
+        last.map_or(f64::NEG_INFINITY, |last| last + self.least_delay(stake))
     }
 
     /// When the page is due; never if it does not change or does not count. Pages never visited
@@ -254,7 +279,7 @@ impl<W: Worth> Priced<W> {
             let order = (mix(self.seed, page) >> 11) as f64 / (1u64 << 53) as f64;
             return Some(order - rank - FIRST);
         };
-        let at = last + delay - self.worth.forward(page);
+        let at = last + (delay - self.worth.forward(page)).max(self.limits.least_interval);
         let tried = self.tried.get(&page);
         Some(tried.map_or(at, |tried| at.max(tried + RETRY * delay)))
     }
@@ -425,7 +450,8 @@ impl<W: Worth> Policy for Priced<W> {
         let at = self
             .spent
             .max(self.queues.free(server))
-            .min(ready.max(self.spent));
+            .min(ready.max(self.spent))
+            .max(self.earliest(due.page).min(ready));
         if at > now {
             return Next::Wait(at);
         }
@@ -464,6 +490,11 @@ impl<W: Worth> Policy for Priced<W> {
         place.under_way = true;
         let server = ServerId(place.server);
         self.queues.remove(server, page);
+    }
+
+    fn set_limits(&mut self, limits: Limits) -> bool {
+        self.limits = limits;
+        true
     }
 
     fn change(&mut self, now: f64, change: Change) {

@@ -1,3 +1,4 @@
+mod limits;
 mod restart;
 
 use super::*;
