@@ -18,5 +18,6 @@ pub mod process;
 pub mod revisits;
 
 mod ids;
+mod record;
 
 pub use ids::{PageId, ServerId};

@@ -43,11 +43,63 @@ pub trait Policy: Send {
         let _ = page;
     }
 
+    /// Limits to the times between visits from now on; false when the policy knows none, so that
+    /// whoever asks has to see to them.
+    fn set_limits(&mut self, limits: Limits) -> bool {
+        let _ = limits;
+        false
+    }
+
     /// When the page is due as things stand, where the policy thinks in due times of pages.
     fn due(&self, page: PageId) -> Option<f64> {
         let _ = page;
         None
     }
+
+    /// Writes down all that the policy knows of a page, where it knows more than evidence and last
+    /// visit.
+    fn memo(&self, page: PageId, to: &mut Vec<u8>) {
+        let _ = (page, to);
+    }
+
+    /// Adds a page of which this was written; false, and nothing happens, when that is not
+    /// understood. After [`relearn`](Self::relearn) numbers need not be dense.
+    fn restore(&mut self, page: PageId, server: ServerId, weight: f64, memo: &[u8]) -> bool {
+        let _ = (page, server, weight, memo);
+        false
+    }
+
+    /// Writes down what the policy knows of all pages together.
+    fn learnt(&self, to: &mut Vec<u8>) {
+        let _ = to;
+    }
+
+    /// Takes it in again, before there are pages or servers; a policy that answers false is of no
+    /// use any more.
+    fn relearn(&mut self, learnt: &[u8]) -> bool {
+        let _ = learnt;
+        false
+    }
+}
+
+/// How close and how far apart visits to a page may be, whatever the budget.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// No two visits are closer.
+    pub least_interval: f64,
+    /// No page waits for longer, where the policy thinks in due times.
+    pub most_interval: f64,
+    /// No visit is made before the page has changed with this chance, but for the longest wait.
+    pub least_chance: f64,
+}
+
+impl Limits {
+    /// None at all.
+    pub const NONE: Self = Self {
+        least_interval: 0.0,
+        most_interval: f64::INFINITY,
+        least_chance: 0.0,
+    };
 }
 
 /// A policy's answer, pages being numbered as `P` says.

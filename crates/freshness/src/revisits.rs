@@ -12,26 +12,38 @@
 mod beliefs;
 mod memo;
 mod numbers;
+mod record;
 
+pub use crate::policy::Limits;
 pub use beliefs::{Belief, Estimated};
 
-use crate::ServerId;
 use crate::policy::{self, Change, Knowledge, Next, Outcome, Policy, Setup};
+use crate::{PageId, ServerId};
 use beliefs::Beliefs;
 use memo::Memo;
 use numbers::Numbers;
+use record::Record;
 
 /// The most pages that are asked for in vain before the crawler is told to come back later.
 const MOST_REFUSED: usize = 64;
 /// Then it is to wait for so many seconds.
 const BREATH: f64 = 0.05;
+/// Visits that an idle budget may catch up: as a share of a round, and at least.
+const CREDIT: f64 = 0.05;
+const LEAST_CREDIT: f64 = 8.0;
 
 /// Revisits to the pages of a crawl.
 pub struct Revisits {
+    name: String,
     policy: Box<dyn Policy>,
     numbers: Numbers,
     beliefs: Beliefs,
     hosts: u32,
+    budget: f64,
+    /// The instant up to which the budget is spent.
+    spent: f64,
+    /// What the policy does not see to itself.
+    limits: Limits,
     /// The latest instant that was told.
     clock: f64,
 }
@@ -70,14 +82,37 @@ impl Revisits {
             seed,
             knowledge: Knowledge::Online { guess },
         };
-        let _ = learnt;
+        let mut built = policy::build(policy, &setup)?;
+        let mut numbers = Numbers::default();
+        if let Some(record) = learnt.and_then(Record::from_bytes)
+            && record.policy == policy
+        {
+            if built.relearn(record.learnt) {
+                numbers = Numbers::after(record.numbers);
+            } else {
+                built = policy::build(policy, &setup)?;
+            }
+        }
         Ok(Self {
-            policy: policy::build(policy, &setup)?,
-            numbers: Numbers::default(),
+            name: policy.to_owned(),
+            policy: built,
+            numbers,
             beliefs: Beliefs::new(guess),
             hosts: 0,
+            budget: setup.budget,
+            spent: f64::NEG_INFINITY,
+            limits: Limits::NONE,
             clock: start,
         })
+    }
+
+    /// How close and how far apart visits to a page may be from now on.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = if self.policy.set_limits(limits) {
+            Limits::NONE
+        } else {
+            limits
+        };
     }
 
     /// Adds a host, between two requests to which `delay` seconds must pass; hosts are numbered as
@@ -97,6 +132,12 @@ impl Revisits {
 
     /// Revisits per second from now on.
     pub fn set_budget(&mut self, now: f64, visits_per_second: f64) {
+        if self.spent > now {
+            // a visit made ahead of its time is still one visit
+            let ahead = (self.spent - now) * self.budget;
+            self.spent = now + ahead / visits_per_second.max(f64::MIN_POSITIVE);
+        }
+        self.budget = visits_per_second;
         self.tell(now, Change::Budget(visits_per_second));
     }
 
@@ -114,12 +155,13 @@ impl Revisits {
         if self.keeps(page) {
             return;
         }
-        let number = self.numbers.give(page);
-        let memo = memo.and_then(Memo::from_bytes).unwrap_or(Memo {
-            last: visited,
-            ..Memo::default()
-        });
+        let read = memo.and_then(Memo::from_bytes);
+        let (memo, rest) = read.unwrap_or((Memo::new(visited), &[]));
+        let number = self.numbers.give(page, memo.number);
         self.beliefs.add(number, host, &memo);
+        if !rest.is_empty() && self.policy.restore(number, ServerId(host), weight, rest) {
+            return;
+        }
         let added = Change::AddPage {
             page: number,
             server: ServerId(host),
@@ -133,11 +175,21 @@ impl Revisits {
     /// What to do at `now`. A page to visit counts as under way until its outcome is told.
     pub fn next(&mut self, now: f64) -> Next<u32> {
         self.clock = self.clock.max(now);
+        self.numbers.all_are_back();
+        // after a time in which nobody asked a plan would make up for all of it
+        let credit = (CREDIT * self.pages() as f64).max(LEAST_CREDIT) / self.budget;
+        if self.spent > self.clock {
+            return Next::Wait(self.spent);
+        }
         for _ in 0..MOST_REFUSED {
             match self.policy.next(self.clock) {
                 // a plan knows nothing of visits under way: this page must not have two
                 Next::Visit(number) if self.numbers.is_away(number) => {}
+                Next::Visit(number) if self.is_early(number) => {
+                    self.policy.observe(number, self.clock, Outcome::Failed);
+                }
                 Next::Visit(number) => {
+                    self.spent = self.spent.max(self.clock - credit) + 1.0 / self.budget;
                     self.numbers.set_away(number, true);
                     return Next::Visit(self.numbers.page(number));
                 }
@@ -221,13 +273,26 @@ impl Revisits {
     /// All that was learnt of the page, for its row; empty when it is not kept. It changes with
     /// every word about the page.
     pub fn memo(&self, page: u32) -> Vec<u8> {
-        let number = self.numbers.get(page);
-        number.map_or_else(Vec::new, |number| self.beliefs.memo(number).to_bytes())
+        let Some(number) = self.numbers.get(page) else {
+            return Vec::new();
+        };
+        let mut memo = self.beliefs.memo(number);
+        memo.number = Some(number.0);
+        let mut bytes = memo.to_bytes();
+        self.policy.memo(number, &mut bytes);
+        bytes
     }
 
-    /// What is known of all pages together.
+    /// What is known of all pages together: some kilobytes, and some dozens of bytes a host.
     pub fn learnt(&self) -> Vec<u8> {
-        Vec::new()
+        let mut learnt = Vec::new();
+        self.policy.learnt(&mut learnt);
+        let record = Record {
+            policy: &self.name,
+            numbers: self.numbers.end(),
+            learnt: &learnt,
+        };
+        record.to_bytes()
     }
 
     /// What is believed of a page.
@@ -245,11 +310,23 @@ impl Revisits {
         self.beliefs.estimated(now, sample)
     }
 
+    /// Whether limits that the policy does not know forbid a visit now.
+    fn is_early(&self, number: PageId) -> bool {
+        let since = self.clock - self.beliefs.last_visit(number);
+        let changed = || 1.0 - self.beliefs.chance_fresh(number, self.clock);
+        since < self.limits.least_interval
+            || since < self.limits.most_interval
+                && self.limits.least_chance > 0.0
+                && changed() < self.limits.least_chance
+    }
+
     fn tell(&mut self, now: f64, change: Change) {
         self.clock = self.clock.max(now);
         self.policy.change(self.clock, change);
     }
 }
 
+#[cfg(test)]
+mod conformance;
 #[cfg(test)]
 mod tests;

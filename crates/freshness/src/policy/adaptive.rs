@@ -2,6 +2,7 @@
 #![doc = include_str!("adaptive/README.md")]
 
 mod hints;
+mod keep;
 mod ladder;
 
 use super::beliefs::as_evidence;
@@ -10,8 +11,9 @@ use super::shape::{Shape, Stake};
 use super::signals::Signals;
 use super::{Knowledge, Outcome, Setup};
 use crate::estimate::{Evidence, HostPrior, Imputation, Learning, Observation, Prior};
+use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
-use hints::{Hints, Weights, difference};
+use hints::{Hints, Weights, difference, factor};
 use ladder::{Ladder, log_likelihood};
 
 /// As many changes seen weigh as much as the prior: one at first, which has to be beaten by so much
@@ -45,10 +47,8 @@ const GIVEN_CHANGES: f64 = 8.0;
 const FOR_EVER: f64 = f32::MAX as f64;
 /// Evidence loses half of its weight in the time of this many visits to an average page.
 const ROUNDS_TO_FORGET_HALF: f64 = 60.0;
-/// The same of what counts as recent; and how long a page that was seen out of its usual pace is
-/// left to it, in rounds.
+/// The same of what counts as recent.
 const RECENT_ROUNDS: f64 = 2.0;
-const ROUNDS_TO_SETTLE: f64 = 1.0;
 /// Of the latest changes, each counts for this share of the one after it.
 const LATEST: f64 = 0.5;
 /// Hints weigh what was seen against this many changes as expected.
@@ -96,12 +96,33 @@ impl Page {
     }
 }
 
+/// What was known of all pages together at one time.
+#[derive(Clone, Debug)]
+pub(super) struct Outlook {
+    weights: Hints,
+    prior_changes: f64,
+    cap: f64,
+    /// The mean rate of a server of which nothing is known, and of each of the others.
+    mean: f64,
+    means: Vec<f64>,
+}
+
+impl Outlook {
+    fn prior(&self, server: ServerId) -> Prior {
+        let mean = self.means.get(server.index()).unwrap_or(&self.mean);
+        prior_around(*mean, self.prior_changes)
+    }
+}
+
 pub(super) struct Adaptive {
     pages: Vec<Page>,
+    /// Those that count.
+    count: usize,
     all: HostPrior,
     hosts: Vec<HostPrior>,
     global: Prior,
-    budget: f64,
+    /// The time in which as many visits are made as there are pages.
+    round: f64,
     weights: Weights,
     prior_changes: Ladder<{ PRIOR_CHANGES.len() }>,
     cap: Ladder<{ CAPS.len() }>,
@@ -133,10 +154,11 @@ impl Adaptive {
         };
         let mut policy = Self {
             pages: (0..pages).map(page).collect(),
+            count: pages,
             all: HostPrior::new(global),
             hosts: vec![HostPrior::new(global); setup.delay.len()],
             global,
-            budget: setup.budget.max(f64::MIN_POSITIVE),
+            round,
             weights: Weights::default(),
             prior_changes: Ladder::new(PRIOR_CHANGES, FIRST_PRIOR, LEAD_PER_PAGE * pages as f64),
             cap: Ladder::new(CAPS, FIRST_CAP, FIRST_LEAD),
@@ -148,15 +170,19 @@ impl Adaptive {
             policy.all.add(page.evidence);
             policy.hosts[s as usize].add(page.evidence);
         }
-        for (index, &s) in setup.server.iter().enumerate() {
-            policy.judge(index, ServerId(s));
-        }
         policy
     }
 
-    /// The time in which as many visits are made as there are pages.
-    fn round(&self) -> f64 {
-        self.pages.len().max(1) as f64 / self.budget
+    /// A page more, whatever its number.
+    fn put(&mut self, page: PageId, server: ServerId, known: Page) {
+        if self.pages.len() <= page.index() {
+            let vacant = Page::new(Evidence::default(), 0.0);
+            self.pages.resize(page.index() + 1, vacant);
+        }
+        self.pages[page.index()] = known;
+        self.count += 1;
+        self.all.add(known.evidence);
+        self.hosts[server.index()].add(known.evidence);
     }
 
     /// What is believed of a page of this server before its own evidence.
@@ -166,8 +192,7 @@ impl Adaptive {
     }
 
     /// Events and exposure of a page, prior included.
-    fn posterior(&self, index: usize, server: ServerId) -> Prior {
-        let prior = self.prior(server);
+    fn posterior(&self, index: usize, prior: Prior) -> Prior {
         let evidence = self.pages[index].evidence;
         Prior {
             alpha: prior.alpha + evidence.events(),
@@ -176,7 +201,7 @@ impl Adaptive {
     }
 
     /// What the page's recent past hints at, its long-run rate being that of `posterior`.
-    fn hints(&self, index: usize, server: ServerId, posterior: Prior) -> Hints {
+    fn hints(&self, index: usize, prior: Prior, posterior: Prior) -> Hints {
         let page = &self.pages[index];
         let rate = posterior.mean();
         let news = |evidence: Evidence| {
@@ -189,36 +214,21 @@ impl Adaptive {
             news(page.recent),
             news(page.latest),
             page.youth(rate),
-            difference(self.prior(server).mean(), rate),
+            difference(prior.mean(), rate),
             1.0,
         ]
     }
 
-    /// Brings what is at stake with a page up to date with what is known.
-    fn judge(&mut self, index: usize, server: ServerId) {
-        let posterior = self.posterior(index, server);
-        let hints = self.hints(index, server, posterior);
-        let (shape, unit) = Shape::of_uncertain_rate(posterior.alpha.min(self.cap.best()));
-        let settled = if posterior.beta < FOR_EVER {
-            unit / posterior.mean()
-        } else {
-            f64::INFINITY
-        };
-        let page = &mut self.pages[index];
-        page.shape = shape;
-        page.unit = (settled / self.weights.factor(&hints)) as f32;
-        page.settled_unit = settled as f32;
-    }
-
     /// A page found changed or not puts what was believed of it to the test.
     fn test(&mut self, index: usize, server: ServerId, interval: f64, changed: bool) {
-        let believed = self.posterior(index, server);
-        let hints = self.hints(index, server, believed);
-        let hinted = self.weights.factor(&hints) * interval;
+        let prior = self.prior(server);
+        let believed = self.posterior(index, prior);
+        let hints = self.hints(index, prior, believed);
+        let hinted = factor(&self.weights.now(), &hints) * interval;
         let expected = believed.mean() * hinted;
         let cap = self.cap.best();
         let evidence = self.pages[index].evidence;
-        let mean = self.prior(server).mean();
+        let mean = prior.mean();
         self.prior_changes.tell(|changes| {
             let prior = prior_around(mean, changes);
             let alpha = (changes + evidence.events()).min(cap);
@@ -232,7 +242,7 @@ impl Adaptive {
 
     /// Takes in what a visit revealed about the time since the one before.
     fn gather(&mut self, index: usize, server: ServerId, interval: f64, observation: Observation) {
-        let (prior, round) = (self.prior(server), self.round());
+        let (prior, round) = (self.prior(server), self.round);
         let page = &mut self.pages[index];
         let before = page.evidence;
         let forgetting = |rounds: f64| Learning {
@@ -279,6 +289,10 @@ impl Page {
 }
 
 impl Worth for Adaptive {
+    type Outlook = Outlook;
+
+    const TAG: u8 = b'a';
+
     fn stake(&self, page: PageId) -> Stake {
         let page = &self.pages[page.index()];
         Stake {
@@ -308,9 +322,7 @@ impl Worth for Adaptive {
         };
         let interval = at - previous.unwrap_or(at);
         let changed = outcome.changed_since(previous);
-        let tested = self
-            .visits
-            .is_multiple_of(1 + self.pages.len() / TESTS_PER_ROUND);
+        let tested = self.visits.is_multiple_of(1 + self.count / TESTS_PER_ROUND);
         if let Some(changed) = changed
             && tested
         {
@@ -340,29 +352,54 @@ impl Worth for Adaptive {
         if let Some((interval, observation)) = as_evidence(since, at, told) {
             self.gather(index, server, interval, observation);
         }
-        self.judge(index, server);
         self.visits += 1;
     }
 
-    fn signal(&mut self, page: PageId, server: ServerId) -> f64 {
-        self.signals.signal(page);
-        let rate = self.posterior(page.index(), server).mean();
-        self.signals.worth(server, rate)
+    fn outlook(&self) -> Outlook {
+        let mean = |host: &HostPrior| host.mean_among(&self.all);
+        Outlook {
+            weights: self.weights.now(),
+            prior_changes: self.prior_changes.best(),
+            cap: self.cap.best(),
+            mean: mean(&HostPrior::new(self.global)),
+            means: self.hosts.iter().map(mean).collect(),
+        }
+    }
+
+    fn judge(&mut self, page: PageId, server: ServerId, outlook: &Outlook) {
+        let index = page.index();
+        let prior = outlook.prior(server);
+        let posterior = self.posterior(index, prior);
+        let hints = self.hints(index, prior, posterior);
+        let (shape, unit) = Shape::of_uncertain_rate(posterior.alpha.min(outlook.cap));
+        let settled = if posterior.beta < FOR_EVER {
+            unit / posterior.mean()
+        } else {
+            f64::INFINITY
+        };
+        let page = &mut self.pages[index];
+        page.shape = shape;
+        page.unit = (settled / factor(&outlook.weights, &hints)) as f32;
+        page.settled_unit = settled as f32;
+    }
+
+    fn learns_from_others(&self) -> bool {
+        true
+    }
+
+    fn signal(&mut self, page: PageId, server: ServerId) {
+        let rate = self.posterior(page.index(), self.prior(server)).mean();
+        self.signals.signal(page, server, rate);
+    }
+
+    fn forward(&self, page: PageId) -> f64 {
+        self.signals.forward(page)
     }
 
     fn add(&mut self, page: PageId, server: ServerId, weight: f64, known: Option<Evidence>) {
-        let index = page.index();
         let evidence = known.unwrap_or_default();
-        let added = Page::new(evidence, weight);
-        if index == self.pages.len() {
-            self.pages.push(added);
-        } else {
-            self.pages[index] = added;
-        }
-        self.all.add(evidence);
-        self.hosts[server.index()].add(evidence);
-        self.signals.add(page);
-        self.judge(index, server);
+        self.signals.forget(page);
+        self.put(page, server, Page::new(evidence, weight));
     }
 
     fn remove(&mut self, page: PageId, server: ServerId) {
@@ -370,6 +407,8 @@ impl Worth for Adaptive {
         self.all.remove(evidence);
         self.hosts[server.index()].remove(evidence);
         self.pages[page.index()].weight = 0.0;
+        self.count -= 1;
+        self.signals.forget(page);
     }
 
     fn add_server(&mut self) {
@@ -378,26 +417,51 @@ impl Worth for Adaptive {
     }
 
     fn set_round(&mut self, round: f64) {
-        self.budget = self.pages.len().max(1) as f64 / round;
+        self.round = round;
     }
 
-    fn review(&mut self, server_of: &dyn Fn(PageId) -> ServerId) -> bool {
-        for index in 0..self.pages.len() {
-            self.judge(index, server_of(PageId(index as u32)));
-        }
-        true
-    }
-
-    fn once_settled(&self, page: PageId) -> Option<(Stake, f64)> {
-        let settled = Stake {
+    fn once_settled(&self, page: PageId) -> Option<Stake> {
+        Some(Stake {
             unit: f64::from(self.pages[page.index()].settled_unit),
             ..self.stake(page)
-        };
-        Some((settled, ROUNDS_TO_SETTLE * self.round()))
+        })
     }
 
     fn ceiling_rounds(&self) -> f64 {
-        let rounds = self.visits as f64 / self.pages.len().max(1) as f64;
+        let rounds = self.visits as f64 / self.count.max(1) as f64;
         (self.first_trust + rounds).min(LONGEST_TRUST)
+    }
+
+    fn memo(&self, page: PageId, to: &mut Writer) {
+        self.pages[page.index()].write(to);
+        self.signals.memo(page, to);
+    }
+
+    fn restore(
+        &mut self,
+        page: PageId,
+        server: ServerId,
+        weight: f64,
+        from: &mut Reader,
+    ) -> Option<()> {
+        let restored = Page::read(weight, from)?;
+        self.signals.restore(page, from)?;
+        from.is_over().then(|| self.put(page, server, restored))
+    }
+
+    fn learnt(&self, to: &mut Writer) {
+        self.write(to);
+    }
+
+    fn relearn(&mut self, from: &mut Reader) -> Option<()> {
+        self.read(from)
+    }
+
+    fn write_outlook(outlook: &Outlook, to: &mut Writer) {
+        outlook.write(to);
+    }
+
+    fn read_outlook(from: &mut Reader) -> Option<Outlook> {
+        Outlook::read(from)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Knowledge, Outcome, Setup};
 use crate::estimate::{Evidence, HostPrior, Imputation, Learning, Observation, Prior};
+use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
 
 /// Rates of pages differ by orders of magnitude: the prior weighs as much as half a change.
@@ -104,7 +105,6 @@ impl Beliefs {
     }
 
     pub fn add(&mut self, page: PageId, server: ServerId, weight: f64, known: Option<Evidence>) {
-        let index = page.index();
         let evidence = known.unwrap_or_default();
         let rate = match (&self.learner, known) {
             (Some(learner), _) => evidence.rate(learner.hosts[server.index()].prior()),
@@ -120,20 +120,7 @@ impl Beliefs {
             weight: weight as f32,
             last: f64::NAN,
         };
-        let new = index == self.pages.len();
-        if new {
-            self.pages.push(belief);
-        } else {
-            self.pages[index] = belief;
-        }
-        if let Some(learner) = &mut self.learner {
-            if new {
-                learner.evidence.push(evidence);
-            } else {
-                learner.evidence[index] = evidence;
-            }
-            learner.hosts[server.index()].add(evidence);
-        }
+        self.put(page, server, belief, evidence);
     }
 
     /// The time of one visit to each page, which sets how long evidence counts.
@@ -150,6 +137,61 @@ impl Beliefs {
         if let Some(learner) = &mut self.learner {
             let evidence = std::mem::take(&mut learner.evidence[index]);
             learner.hosts[server.index()].remove(evidence);
+        }
+    }
+
+    /// Writes down what is known of a page.
+    pub fn memo(&self, page: PageId, to: &mut Writer) {
+        let Belief { rate, last, .. } = self.pages[page.index()];
+        let evidence = self
+            .learner
+            .as_ref()
+            .map(|learner| learner.evidence[page.index()]);
+        let evidence = evidence.unwrap_or_default();
+        to.f32(rate);
+        to.f64(last);
+        to.f32(evidence.events() as f32);
+        to.f32(evidence.exposure() as f32);
+    }
+
+    /// Adds a page of which that was written, whatever its number.
+    pub fn restore(
+        &mut self,
+        page: PageId,
+        server: ServerId,
+        weight: f64,
+        from: &mut Reader,
+    ) -> Option<()> {
+        let positive = |value: &f32| *value > 0.0;
+        let belief = Belief {
+            rate: from.small_amount().filter(positive)?,
+            weight: weight as f32,
+            last: from.f64()?,
+        };
+        let (events, exposure) = (from.small_amount()?, from.small_amount()?);
+        let evidence = Evidence::new(events.into(), exposure.into());
+        from.is_over()
+            .then(|| self.put(page, server, belief, evidence))
+    }
+
+    /// A page more, whatever its number.
+    fn put(&mut self, page: PageId, server: ServerId, belief: Belief, evidence: Evidence) {
+        let index = page.index();
+        if self.pages.len() <= index {
+            let vacant = Belief {
+                rate: 0.0,
+                weight: 0.0,
+                last: f64::NAN,
+            };
+            self.pages.resize(index + 1, vacant);
+        }
+        self.pages[index] = belief;
+        if let Some(learner) = &mut self.learner {
+            learner
+                .evidence
+                .resize(self.pages.len(), Evidence::default());
+            learner.evidence[index] = evidence;
+            learner.hosts[server.index()].add(evidence);
         }
     }
 

@@ -8,6 +8,7 @@ use super::shape::{Shape, Stake};
 use super::signals::Signals;
 use super::{Outcome, Setup};
 use crate::estimate::Evidence;
+use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
 
 pub(super) struct Index {
@@ -25,6 +26,11 @@ impl Index {
 }
 
 impl Worth for Index {
+    /// Rates are what they were found to be at a page's last visit.
+    type Outlook = ();
+
+    const TAG: u8 = b'i';
+
     fn stake(&self, page: PageId) -> Stake {
         Stake {
             shape: Shape::POISSON,
@@ -43,18 +49,30 @@ impl Worth for Index {
         self.beliefs.observe(page, server, at, outcome);
     }
 
-    fn signal(&mut self, page: PageId, server: ServerId) -> f64 {
-        self.signals.signal(page);
-        self.signals.worth(server, self.beliefs.rate(page))
+    fn outlook(&self) {}
+
+    fn judge(&mut self, _: PageId, _: ServerId, (): &()) {}
+
+    fn learns_from_others(&self) -> bool {
+        false
+    }
+
+    fn signal(&mut self, page: PageId, server: ServerId) {
+        self.signals.signal(page, server, self.beliefs.rate(page));
+    }
+
+    fn forward(&self, page: PageId) -> f64 {
+        self.signals.forward(page)
     }
 
     fn add(&mut self, page: PageId, server: ServerId, weight: f64, known: Option<Evidence>) {
         self.beliefs.add(page, server, weight, known);
-        self.signals.add(page);
+        self.signals.forget(page);
     }
 
     fn remove(&mut self, page: PageId, server: ServerId) {
         self.beliefs.remove(page, server);
+        self.signals.forget(page);
     }
 
     fn add_server(&mut self) {
@@ -68,5 +86,35 @@ impl Worth for Index {
 
     fn ceiling_rounds(&self) -> f64 {
         if self.beliefs.learns() { 10.0 } else { 50.0 }
+    }
+
+    fn memo(&self, page: PageId, to: &mut Writer) {
+        self.signals.memo(page, to);
+        self.beliefs.memo(page, to);
+    }
+
+    fn restore(
+        &mut self,
+        page: PageId,
+        server: ServerId,
+        weight: f64,
+        from: &mut Reader,
+    ) -> Option<()> {
+        self.signals.restore(page, from)?;
+        self.beliefs.restore(page, server, weight, from)
+    }
+
+    fn learnt(&self, to: &mut Writer) {
+        self.signals.learnt(to);
+    }
+
+    fn relearn(&mut self, from: &mut Reader) -> Option<()> {
+        self.signals.relearn(from)
+    }
+
+    fn write_outlook((): &(), _: &mut Writer) {}
+
+    fn read_outlook(_: &mut Reader) -> Option<()> {
+        Some(())
     }
 }

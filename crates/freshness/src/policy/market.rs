@@ -29,8 +29,8 @@ struct Class {
     octave: i16,
     pages: u32,
     /// The sums over pages of `1/unit`, and of that divided by `w·unit`.
-    speed: f32,
-    ratio: f32,
+    speed: f64,
+    ratio: f64,
 }
 
 /// Demand by server and class.
@@ -50,6 +50,15 @@ impl Market {
         }
     }
 
+    /// How many moved since prices were last found, and as an earlier run knew it.
+    pub fn moved(&self) -> usize {
+        self.moved
+    }
+
+    pub fn set_moved(&mut self, moved: usize) {
+        self.moved = moved;
+    }
+
     pub fn add_server(&mut self) {
         self.servers.push(Vec::new());
     }
@@ -58,6 +67,12 @@ impl Market {
     pub fn add(&mut self, server: ServerId, stake: Stake) {
         self.total += 1;
         self.moved += 1;
+        self.count(server, stake, 1.0);
+    }
+
+    /// Counts a page in that was there before a restart.
+    pub fn restore(&mut self, server: ServerId, stake: Stake) {
+        self.total += 1;
         self.count(server, stake, 1.0);
     }
 
@@ -78,10 +93,10 @@ impl Market {
         self.count(server, after, 1.0);
     }
 
-    fn count(&mut self, server: ServerId, stake: Stake, sign: f32) {
+    fn count(&mut self, server: ServerId, stake: Stake, sign: f64) {
         let Some(key) = class(stake) else { return };
-        let speed = sign * (1.0 / stake.unit) as f32;
-        let ratio = speed / (stake.weight * stake.unit) as f32;
+        let speed = sign / stake.unit;
+        let ratio = speed / (stake.weight * stake.unit);
         let classes = &mut self.servers[server.index()];
         match classes.binary_search_by_key(&key, |class| (class.shape, class.octave)) {
             Ok(k) => {
@@ -175,11 +190,11 @@ struct Classes(Vec<Class>);
 impl Demand for Classes {
     fn visits(&self, position: usize, price: f64) -> (f64, f64) {
         let class = &self.0[position];
-        let speed = f64::from(class.speed);
+        let speed = class.speed;
         if speed <= 0.0 {
             return (0.0, 0.0);
         }
-        let gain = price * f64::from(class.ratio) / speed;
+        let gain = price * class.ratio / speed;
         let (delay, slope) = class.shape.delay_and_slope(gain);
         if delay.is_finite() {
             (speed / delay, -speed * slope * gain / (delay * delay))
@@ -191,7 +206,7 @@ impl Demand for Classes {
     fn reserve(&self, position: usize) -> f64 {
         let class = &self.0[position];
         if class.speed > 0.0 && class.ratio > 0.0 {
-            class.shape.reserve() * f64::from(class.speed / class.ratio)
+            class.shape.reserve() * class.speed / class.ratio
         } else {
             0.0
         }

@@ -3,16 +3,33 @@
 //! The price is found over classes of pages such that due visits use up the budget. The budget
 //! comes in slots; each takes the page that is due first, be it a little before or after its time,
 //! so that no visit is lost and none is made beyond the budget, whatever error the price has.
+//!
+//! Due times rest on what is known of all pages and on prices, which move with every visit. They
+//! are taken from an *edition* of both, which holds for a part of a round; when it is renewed, pages
+//! are judged anew a few at every visit, so that no single step is long. So a due time is a function
+//! of what is known of the page and of one of the last two editions: a restart finds it again.
 
-use super::market::{Market, Prices};
+mod edition;
+mod keep;
+
+use super::market::Market;
 use super::queue::{Due, DueQueues};
 use super::shape::Stake;
-use super::{Change, Next, Outcome, Policy, Setup};
+use super::{Change, Limits, Next, Outcome, Policy, Setup};
 use crate::estimate::Evidence;
+use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
+use edition::{Edition, Terms};
+use std::collections::BTreeMap;
 
 /// What an index policy believes of pages.
 pub(super) trait Worth: Send {
+    /// What is known of all pages together, as it was at one time.
+    type Outlook: Clone + Send;
+
+    /// Tells whose bytes they are.
+    const TAG: u8;
+
     /// What is at stake with the page after its last visit; its weight is zero when it was removed.
     fn stake(&self, page: PageId) -> Stake;
 
@@ -22,8 +39,20 @@ pub(super) trait Worth: Send {
     /// Takes in what came of a visit.
     fn learn(&mut self, page: PageId, server: ServerId, at: f64, outcome: Outcome<'_>);
 
-    /// A signal says that the page changed: by how much it brings the next visit forward.
-    fn signal(&mut self, page: PageId, server: ServerId) -> f64;
+    /// What is known of all pages together now.
+    fn outlook(&self) -> Self::Outlook;
+
+    /// Brings what is at stake with the page up to date with what is known of it and of all.
+    fn judge(&mut self, page: PageId, server: ServerId, outlook: &Self::Outlook);
+
+    /// Whether what is at stake with a page depends on what was learnt from the others.
+    fn learns_from_others(&self) -> bool;
+
+    /// A signal says that the page changed.
+    fn signal(&mut self, page: PageId, server: ServerId);
+
+    /// By how much signals since its last visit bring the page's next visit forward.
+    fn forward(&self, page: PageId) -> f64;
 
     /// Adds a page, or replaces a removed one.
     fn add(&mut self, page: PageId, server: ServerId, weight: f64, known: Option<Evidence>);
@@ -37,38 +66,70 @@ pub(super) trait Worth: Send {
     /// The time in which the budget pays for one visit to each page.
     fn set_round(&mut self, round: f64);
 
-    /// Brings what is believed of all pages up to date with what was learnt from the others; false
-    /// when each page is judged by its own visits alone.
-    fn review(&mut self, _server_of: &dyn Fn(PageId) -> ServerId) -> bool {
-        false
-    }
-
-    /// What is at stake with the page once the news of its last visits has grown old, and when it
-    /// has; none when no news is taken in.
-    fn once_settled(&self, _page: PageId) -> Option<(Stake, f64)> {
+    /// What is at stake with the page once the news of its last visits has grown old, which takes a
+    /// round; none when no news is taken in.
+    fn once_settled(&self, _page: PageId) -> Option<Stake> {
         None
     }
 
     /// No page that changes waits for more than this many times the average interval: beliefs may
     /// be wrong, and only a visit can tell.
     fn ceiling_rounds(&self) -> f64;
+
+    /// Writes down what is known of a page, so that [`restore`](Self::restore) knows it again.
+    fn memo(&self, page: PageId, to: &mut Writer);
+
+    /// Adds a page of which this was written; nothing happens when it is not understood.
+    fn restore(
+        &mut self,
+        page: PageId,
+        server: ServerId,
+        weight: f64,
+        from: &mut Reader,
+    ) -> Option<()>;
+
+    /// Writes down what is known of all pages together, and of each server.
+    fn learnt(&self, to: &mut Writer);
+
+    /// Takes it in again; what is not understood leaves things half done and is thrown away.
+    fn relearn(&mut self, from: &mut Reader) -> Option<()>;
+
+    /// The same of an outlook.
+    fn write_outlook(outlook: &Self::Outlook, to: &mut Writer);
+
+    /// And back.
+    fn read_outlook(from: &mut Reader) -> Option<Self::Outlook>;
 }
 
-/// Prices that move by more than this share call for new due times for all pages.
-const REQUEUE: f64 = 0.2;
-/// Larger repositories are reviewed once a round only: it takes a pass over all pages.
-const LARGE: usize = 1 << 17;
+/// Prices that move by more than this share call for new due times where nothing else does.
+const MOVED: f64 = 0.2;
+/// An edition holds for this part of a round, and at least for so many visits; when pages or budget
+/// are twice or half of what they were, for less.
+const EDITIONS_IN_A_ROUND: usize = 4;
+const LEAST_VISITS: usize = 64;
+const HASTE: usize = 16;
+/// With every visit so many pages are judged anew while there are any left; fewer in large
+/// repositories, where it misses the caches.
+const REVIEWS: usize = 8;
+const REVIEWS_OF_MANY: usize = 2;
+const MANY: usize = 1 << 17;
 /// Visits that an idle budget may catch up: as a share of a round, and at least.
 const CREDIT: f64 = 0.05;
 const LEAST_CREDIT: f64 = 8.0;
 /// First visits come before all revisits: their due times are this far in the past.
 const FIRST: f64 = 1e12;
+/// After a visit that came to nothing a page waits for this share of its time.
+const RETRY: f64 = 0.25;
+/// Nothing waits for longer, whatever the price.
+const LONGEST: f64 = 1e15;
 
 /// Where a page is, and whether the outcome of a visit to it is awaited.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     server: u32,
     under_way: bool,
+    /// Of the last two editions the one it was judged by: the even or the odd one.
+    odd: bool,
 }
 
 impl Place {
@@ -76,11 +137,12 @@ impl Place {
         Self {
             server,
             under_way: false,
+            odd: false,
         }
     }
 }
 
-pub(super) struct Priced<W> {
+pub(super) struct Priced<W: Worth> {
     worth: W,
     places: Vec<Place>,
     delay: Vec<f64>,
@@ -88,21 +150,27 @@ pub(super) struct Priced<W> {
     budget: f64,
     queues: DueQueues,
     market: Market,
-    prices: Prices,
+    edition: Edition<W::Outlook>,
+    /// The one before, by which pages from `reviewed` to `to_review` were judged.
+    previous: Edition<W::Outlook>,
+    reviewed: usize,
+    to_review: usize,
+    /// When visits since the last one with an outcome were given up, of the few pages with any.
+    tried: BTreeMap<PageId, f64>,
     /// The instant up to which the budget is spent.
     spent: f64,
     pages: usize,
-    visits_to_refresh: usize,
+    visits_in_edition: usize,
     delays_changed: bool,
-    /// Prices were refreshed so often.
-    refreshed: usize,
-    /// The prices for which due times were last found for all pages.
-    queued_at: Prices,
+    limits: Limits,
     seed: u64,
+    /// What an earlier run knew of servers that were not added yet.
+    kept: keep::Kept,
 }
 
 impl<W: Worth> Priced<W> {
     pub fn new(worth: W, setup: &Setup) -> Self {
+        let edition = Edition::first(worth.outlook());
         let mut priced = Self {
             worth,
             places: setup.server.iter().map(|&s| Place::new(s)).collect(),
@@ -111,36 +179,45 @@ impl<W: Worth> Priced<W> {
             budget: setup.budget,
             queues: DueQueues::new(setup.delay),
             market: Market::new(setup.delay.len()),
-            prices: Prices::default(),
+            previous: edition.clone(),
+            edition,
+            reviewed: 0,
+            to_review: 0,
+            tried: BTreeMap::new(),
             spent: setup.start,
             pages: setup.server.len(),
-            visits_to_refresh: 0,
+            visits_in_edition: 0,
             delays_changed: false,
-            refreshed: 0,
-            queued_at: Prices::default(),
+            limits: Limits::NONE,
             seed: setup.seed,
+            kept: keep::Kept::default(),
         };
-        for (page, &s) in setup.server.iter().enumerate() {
-            let stake = priced.worth.stake(PageId(page as u32));
-            priced.market.add(ServerId(s), stake);
+        for (index, &s) in setup.server.iter().enumerate() {
+            let (page, server) = (PageId(index as u32), ServerId(s));
+            priced.worth.judge(page, server, &priced.edition.outlook);
+            priced.market.add(server, priced.worth.stake(page));
             priced.pages_on[s as usize] += 1;
         }
-        priced.find_prices();
-        priced.requeue();
+        if priced.pages > 0 {
+            priced.edition = priced.next_edition();
+            let odd = priced.edition.is_odd();
+            priced.places.iter_mut().for_each(|place| place.odd = odd);
+            priced.queue_all();
+        }
         priced
     }
 
-    fn find_prices(&mut self) {
-        self.prices = self.market.prices(&self.delay, self.budget);
-        for s in 0..self.delay.len() {
-            let server = ServerId(s as u32);
-            // a server at its cap is asked whenever it may be
-            self.queues.set_eager(server, self.capped(server));
+    /// Queues all pages, judged as they are.
+    fn queue_all(&mut self) {
+        let mut entries: Vec<Vec<Due>> = vec![Vec::new(); self.delay.len()];
+        for (index, place) in self.places.iter().enumerate() {
+            let page = PageId(index as u32);
+            if let Some(at) = self.due_at(page) {
+                entries[place.server as usize].push(due(at, page));
+            }
         }
-    }
-
-    fn capped(&self, server: ServerId) -> bool {
-        self.prices.server[server.index()] > self.prices.global
+        self.queues.fill(entries);
+        self.set_eager();
     }
 
     /// How long after a visit the page is worth the next one; infinite for one that never changes.
@@ -149,91 +226,197 @@ impl<W: Worth> Priced<W> {
         if stake.unit.is_infinite() {
             return f64::INFINITY;
         }
-        let s = server.index();
-        let round = if self.capped(server) {
-            f64::from(self.pages_on[s]) * self.delay[s]
+        let edition = if self.places[page.index()].odd == self.edition.is_odd() {
+            &self.edition
         } else {
-            self.pages as f64 / self.budget
+            &self.previous
         };
+        let Terms { price, round } = edition.terms(server);
         let worth_it = |stake: Stake| {
-            let gain = self.prices.server[s] / (stake.weight * stake.unit);
+            let gain = price / (stake.weight * stake.unit);
             stake.unit * stake.shape.delay(gain)
         };
         // a page that is busy now is not busy for ever
         let settled = self.worth.once_settled(page);
-        let settled = settled.map_or(f64::INFINITY, |(stake, after)| after + worth_it(stake));
-        let ceiling = self.worth.ceiling_rounds() * round;
-        worth_it(stake).min(settled).min(ceiling)
+        let settled = settled.map_or(f64::INFINITY, |stake| edition.round + worth_it(stake));
+        let ceiling = edition.ceiling * round;
+        let delay = worth_it(stake).min(settled).min(ceiling).min(LONGEST);
+        delay.max(self.least_delay(stake)).min(self.most_delay())
     }
 
-    /// Finds the due times of all pages anew. Pages never visited come first, those that stay
-    /// fresh longest before the others, and equals in random order.
-    fn requeue(&mut self) {
-        let mut entries: Vec<Vec<Due>> = vec![Vec::new(); self.delay.len()];
-        let mut unvisited = Vec::new();
-        for (index, place) in self.places.iter().enumerate() {
-            let (page, s) = (PageId(index as u32), place.server);
-            let stake = self.worth.stake(page);
-            if stake.weight == 0.0 || place.under_way {
-                continue;
-            }
-            let delay = self.delay(page, ServerId(s));
-            match self.worth.last_visit(page) {
-                _ if delay.is_infinite() => {}
-                Some(last) => entries[s as usize].push(due(last + delay, page)),
-                None => unvisited.push((stake.weight * stake.unit, page, s)),
+    /// How long a page is left alone, even if there is nothing else to do.
+    fn least_delay(&self, stake: Stake) -> f64 {
+        let chance = stake.unit * stake.shape.time_to_chance(self.limits.least_chance);
+        chance
+            .max(self.limits.least_interval)
+            .min(self.most_delay())
+    }
+
+    fn most_delay(&self) -> f64 {
+        self.limits.most_interval.max(self.limits.least_interval)
+    }
+
+    /// The instant before which the page is left alone.
+    fn earliest(&self, page: PageId) -> f64 {
+        if self.limits == Limits::NONE {
+            return f64::NEG_INFINITY;
+        }
+        let last = self.worth.last_visit(page);
+        let stake = self.worth.stake(page);
+        last.map_or(f64::NEG_INFINITY, |last| last + self.least_delay(stake))
+    }
+
+    /// When the page is due; never if it does not change or does not count. Pages never visited
+    /// come first, those that stay fresh longest before the others, and equals in random order.
+    fn due_at(&self, page: PageId) -> Option<f64> {
+        let stake = self.worth.stake(page);
+        let delay = self.delay(page, ServerId(self.places[page.index()].server));
+        if stake.weight == 0.0 || delay.is_infinite() {
+            return None;
+        }
+        let Some(last) = self.worth.last_visit(page) else {
+            let rank = (stake.weight * stake.unit * 16.0).floor().min(1e9);
+            let order = (mix(self.seed, page) >> 11) as f64 / (1u64 << 53) as f64;
+            return Some(order - rank - FIRST);
+        };
+        let at = last + (delay - self.worth.forward(page)).max(self.limits.least_interval);
+        let tried = self.tried.get(&page);
+        Some(tried.map_or(at, |tried| at.max(tried + RETRY * delay)))
+    }
+
+    /// Puts the page where it belongs by what is known now.
+    fn queue(&mut self, page: PageId) {
+        let place = self.places[page.index()];
+        if place.under_way {
+            return;
+        }
+        let server = ServerId(place.server);
+        match self.due_at(page) {
+            Some(at) => self.queues.push(server, due(at, page)),
+            None => {
+                self.queues.remove(server, page);
             }
         }
-        unvisited.sort_by_key(|&(worth, page, _)| {
-            (
-                std::cmp::Reverse((worth * 16.0) as u64),
-                mix(self.seed, page),
-            )
+    }
+
+    /// Judges a page by the edition that holds.
+    fn judge(&mut self, page: PageId) {
+        let place = &mut self.places[page.index()];
+        place.odd = self.edition.is_odd();
+        let server = ServerId(place.server);
+        let before = self.worth.stake(page);
+        self.worth.judge(page, server, &self.edition.outlook);
+        self.market.replace(server, before, self.worth.stake(page));
+    }
+
+    /// Judges the next few pages anew.
+    fn review(&mut self) {
+        let few = if self.pages > MANY {
+            REVIEWS_OF_MANY
+        } else {
+            REVIEWS
+        };
+        let end = self.last_to_review().min(self.reviewed + few);
+        for index in self.reviewed..end {
+            let page = PageId(index as u32);
+            if self.worth.stake(page).weight > 0.0 && self.is_behind(page) {
+                self.judge(page);
+                self.queue(page);
+            }
+        }
+        self.reviewed = self.reviewed.max(end);
+    }
+
+    /// After a restart there may be fewer pages than there were.
+    fn last_to_review(&self) -> usize {
+        self.to_review.min(self.places.len())
+    }
+
+    /// Whether the page was last judged by the edition before.
+    fn is_behind(&self, page: PageId) -> bool {
+        self.places[page.index()].odd != self.edition.is_odd()
+    }
+
+    /// Begins a new edition when the last one is old, and all pages were judged by it.
+    fn renew(&mut self) {
+        if self.reviewed < self.last_to_review() || self.pages == 0 {
+            return;
+        }
+        let twice = |now: f64, then: f64| now > 2.0 * then || then > 2.0 * now;
+        let more_or_fewer = twice(self.pages as f64, self.edition.pages as f64);
+        let richer_or_poorer = twice(self.budget, self.edition.budget);
+        let enough = match (more_or_fewer, richer_or_poorer) {
+            // as many have come or gone as there are prices to find
+            (true, _) => 0,
+            (_, true) => HASTE + self.pages / 64,
+            _ => (self.pages / EDITIONS_IN_A_ROUND).max(LEAST_VISITS),
+        };
+        if self.visits_in_edition < enough {
+            return;
+        }
+        let changed = more_or_fewer || richer_or_poorer;
+        self.visits_in_edition = 0;
+        let learns = self.worth.learns_from_others();
+        if !(learns || changed || self.delays_changed || self.market.stirred()) {
+            return;
+        }
+        self.delays_changed = false;
+        let next = self.next_edition();
+        if learns || next.is_far_from(&self.edition, MOVED) {
+            self.previous = std::mem::replace(&mut self.edition, next);
+            self.reviewed = 0;
+            self.to_review = self.places.len();
+            self.set_eager();
+        }
+    }
+
+    /// What is known now.
+    fn next_edition(&mut self) -> Edition<W::Outlook> {
+        let prices = self.market.prices(&self.delay, self.budget);
+        let round = self.pages as f64 / self.budget;
+        let servers = prices.server.iter().enumerate().map(|(s, &price)| Terms {
+            price,
+            round: if price > prices.global {
+                f64::from(self.pages_on[s]) * self.delay[s]
+            } else {
+                round
+            },
         });
-        for (rank, &(_, page, s)) in unvisited.iter().enumerate() {
-            entries[s as usize].push(due(rank as f64 - FIRST, page));
-        }
-        self.queues.fill(entries);
-        self.queued_at = self.prices.clone();
-    }
-
-    /// Once in a while: prices for what has changed since, and due times if they moved.
-    fn refresh(&mut self) {
-        self.visits_to_refresh = (self.pages / 4).max(64);
-        self.refreshed += 1;
-        let due = self.pages <= LARGE || self.refreshed.is_multiple_of(4);
-        let places = &self.places;
-        let server_of = |page: PageId| ServerId(places[page.index()].server);
-        if due && self.worth.review(&server_of) {
-            self.count_all();
-            self.find_prices();
-            self.requeue();
-        } else if std::mem::take(&mut self.delays_changed) || self.market.stirred() {
-            self.find_prices();
-            let far = |(&new, &old): (&f64, &f64)| (new - old).abs() > REQUEUE * old;
-            let (new, old) = (&self.prices.server, &self.queued_at.server);
-            if new.len() != old.len() || new.iter().zip(old).any(far) {
-                self.requeue();
-            }
+        Edition {
+            number: self.edition.number + 1,
+            outlook: self.worth.outlook(),
+            ceiling: self.worth.ceiling_rounds(),
+            budget: self.budget,
+            pages: self.pages,
+            round,
+            price: prices.global,
+            servers: servers.collect(),
         }
     }
 
-    /// Counts what is at stake with all pages anew.
-    fn count_all(&mut self) {
-        self.market = Market::new(self.delay.len());
-        for (index, place) in self.places.iter().enumerate() {
-            let stake = self.worth.stake(PageId(index as u32));
-            if stake.weight > 0.0 {
-                self.market.add(ServerId(place.server), stake);
-            }
+    /// A server at its cap is asked whenever it may be.
+    fn set_eager(&mut self) {
+        for s in 0..self.delay.len() {
+            let server = ServerId(s as u32);
+            let eager = self.edition.terms(server).price > self.edition.price;
+            self.queues.set_eager(server, eager);
         }
     }
 
-    /// Queues the page a share of its delay after `from`.
-    fn put_back(&mut self, page: PageId, server: ServerId, from: f64, share: f64) {
-        let delay = self.delay(page, server) * share;
-        if delay.is_finite() {
-            self.queues.push(server, due(from + delay, page));
+    /// A server more, of which an earlier run may have known something.
+    fn add_server(&mut self, delay: f64) {
+        let server = ServerId(self.delay.len() as u32);
+        self.delay.push(delay);
+        self.market.add_server();
+        self.worth.add_server();
+        self.pages_on.push(0);
+        self.queues.set_delay(server, delay);
+        let (asked, known) = self.kept.server(server);
+        self.delays_changed |= delay != known;
+        if asked > f64::NEG_INFINITY {
+            self.queues.set_asked(server, asked);
+            let eager = self.edition.terms(server).price > self.edition.price;
+            self.queues.set_eager(server, eager);
         }
     }
 }
@@ -256,9 +439,7 @@ fn mix(seed: u64, page: PageId) -> u64 {
 
 impl<W: Worth> Policy for Priced<W> {
     fn next(&mut self, now: f64) -> Next {
-        if self.visits_to_refresh == 0 {
-            self.refresh();
-        }
+        self.renew();
         let Some((due, server, ready)) = self.queues.first() else {
             return Next::Idle;
         };
@@ -269,44 +450,51 @@ impl<W: Worth> Policy for Priced<W> {
         let at = self
             .spent
             .max(self.queues.free(server))
-            .min(ready.max(self.spent));
+            .min(ready.max(self.spent))
+            .max(self.earliest(due.page).min(ready));
         if at > now {
             return Next::Wait(at);
         }
-        self.visits_to_refresh -= 1;
+        self.visits_in_edition = self.visits_in_edition.saturating_add(1);
         let credit = (CREDIT * self.pages as f64).max(LEAST_CREDIT) / self.budget;
         self.spent = self.spent.max(now - credit) + 1.0 / self.budget;
         self.queues.visited(server, now, None);
         self.places[due.page.index()].under_way = true;
+        self.review();
         Next::Visit(due.page)
     }
 
     fn observe(&mut self, page: PageId, at: f64, outcome: Outcome<'_>) {
-        let server = ServerId(self.places[page.index()].server);
         let before = self.worth.stake(page);
         if before.weight == 0.0 {
             return;
         }
-        let asked = std::mem::take(&mut self.places[page.index()].under_way);
-        if !asked {
-            self.queues.remove(server, page);
-        }
+        let place = &mut self.places[page.index()];
+        place.under_way = false;
+        let server = ServerId(place.server);
         if outcome == Outcome::Failed {
             // nothing is known that was not known before; try again soon
-            self.put_back(page, server, at, 0.25);
-            return;
+            self.tried.insert(page, at);
+        } else {
+            self.tried.remove(&page);
+            self.worth.learn(page, server, at, outcome);
+            self.worth.judge(page, server, &self.edition.outlook);
+            self.places[page.index()].odd = self.edition.is_odd();
+            self.market.replace(server, before, self.worth.stake(page));
         }
-        self.worth.learn(page, server, at, outcome);
-        self.market.replace(server, before, self.worth.stake(page));
-        self.put_back(page, server, at, 1.0);
+        self.queue(page);
     }
 
     fn leave(&mut self, page: PageId) {
         let place = &mut self.places[page.index()];
+        place.under_way = true;
         let server = ServerId(place.server);
-        if !std::mem::replace(&mut place.under_way, true) {
-            self.queues.remove(server, page);
-        }
+        self.queues.remove(server, page);
+    }
+
+    fn set_limits(&mut self, limits: Limits) -> bool {
+        self.limits = limits;
+        true
     }
 
     fn change(&mut self, now: f64, change: Change) {
@@ -318,70 +506,95 @@ impl<W: Worth> Policy for Priced<W> {
                 known,
                 visited,
             } => {
-                if page.index() == self.places.len() {
-                    self.places.push(Place::new(server.0));
-                } else {
-                    // what came of a visit to the page that had this number is not of this one
-                    self.places[page.index()] = Place::new(server.0);
-                }
+                let mut place = Place::new(server.0);
+                place.odd = self.edition.is_odd();
+                // what came of a visit to the page that had this number is not of this one
+                self.set_place(page, place);
                 self.worth.add(page, server, weight, known);
                 if let Some(at) = visited {
                     self.worth.learn(page, server, at, Outcome::Changed);
                 }
+                self.worth.judge(page, server, &self.edition.outlook);
                 self.market.add(server, self.worth.stake(page));
-                self.pages += 1;
-                self.pages_on[server.index()] += 1;
-                self.worth.set_round(self.pages as f64 / self.budget);
-                match visited {
-                    Some(at) => self.put_back(page, server, at, 1.0),
-                    None => self.queues.push(server, due(now - FIRST, page)),
-                }
+                self.count_in(server);
+                self.queue(page);
+                self.review();
+                self.renew();
             }
             Change::RemovePage(page) => {
-                let server = ServerId(self.places[page.index()].server);
+                let place = &mut self.places[page.index()];
+                place.under_way = false;
+                let server = ServerId(place.server);
                 self.market.remove(server, self.worth.stake(page));
                 self.worth.remove(page, server);
                 self.pages -= 1;
                 self.pages_on[server.index()] -= 1;
                 self.queues.remove(server, page);
-                self.places[page.index()].under_way = false;
+                self.tried.remove(&page);
+                self.set_round();
             }
+            Change::Budget(budget) if budget == self.budget => {}
             Change::Budget(budget) => {
                 // a visit made ahead of its time is still one visit
                 let ahead = (self.spent - now).max(0.0) * self.budget;
                 self.spent = now + ahead / budget.max(f64::MIN_POSITIVE);
                 self.budget = budget;
-                self.worth.set_round(self.pages as f64 / budget);
-                self.find_prices();
-                self.requeue();
+                self.set_round();
             }
             Change::Delay { server, delay } => {
                 if server.index() == self.delay.len() {
-                    self.delay.push(delay);
-                    self.market.add_server();
-                    self.worth.add_server();
-                    self.pages_on.push(0);
-                    self.prices.server.push(self.prices.global);
+                    self.add_server(delay);
                 } else {
+                    self.delays_changed |= delay != self.delay[server.index()];
                     self.delay[server.index()] = delay;
+                    self.queues.set_delay(server, delay);
                 }
-                self.queues.set_delay(server, delay);
-                self.delays_changed = true;
-                self.visits_to_refresh = 0;
             }
             Change::Signal(page) => {
                 let server = ServerId(self.places[page.index()].server);
-                let forward = self.worth.signal(page, server);
-                if let Some(queued) = self.queues.remove(server, page) {
-                    self.queues.push(server, due(queued.at - forward, page));
-                }
+                self.worth.signal(page, server);
+                self.queue(page);
             }
         }
     }
 
     fn due(&self, page: PageId) -> Option<f64> {
-        let server = ServerId(self.places[page.index()].server);
-        let last = self.worth.last_visit(page)?;
-        Some(last + self.delay(page, server))
+        self.due_at(page)
+    }
+
+    fn memo(&self, page: PageId, to: &mut Vec<u8>) {
+        self.write_memo(page, &mut Writer(to));
+    }
+
+    fn restore(&mut self, page: PageId, server: ServerId, weight: f64, memo: &[u8]) -> bool {
+        self.read_memo(page, server, weight, Reader(memo)).is_some()
+    }
+
+    fn learnt(&self, to: &mut Vec<u8>) {
+        self.write_learnt(&mut Writer(to));
+    }
+
+    fn relearn(&mut self, learnt: &[u8]) -> bool {
+        self.read_learnt(Reader(learnt)).is_some()
+    }
+}
+
+impl<W: Worth> Priced<W> {
+    fn set_place(&mut self, page: PageId, place: Place) {
+        if self.places.len() <= page.index() {
+            self.places.resize(page.index() + 1, Place::new(0));
+        }
+        self.places[page.index()] = place;
+    }
+
+    fn count_in(&mut self, server: ServerId) {
+        self.pages += 1;
+        self.pages_on[server.index()] += 1;
+        self.set_round();
+    }
+
+    fn set_round(&mut self) {
+        self.worth
+            .set_round(self.pages.max(1) as f64 / self.budget.max(f64::MIN_POSITIVE));
     }
 }

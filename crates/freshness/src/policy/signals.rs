@@ -1,6 +1,7 @@
 //! Noisy change signals: sitemaps, feeds and pings, and how far each server's are to be trusted.
 
 use super::Outcome;
+use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
 use std::collections::BTreeMap;
 
@@ -18,11 +19,21 @@ struct Trust {
     quiet_time: f32,
 }
 
+/// Signals since the last visit to a page.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending {
+    signals: u8,
+    /// By how much they bring the next visit forward.
+    forward: f32,
+}
+
 /// Signals since the last visits, of the few pages that have any.
 #[derive(Clone, Debug)]
 pub(super) struct Signals {
-    pending: BTreeMap<PageId, u8>,
-    servers: Vec<Trust>,
+    pending: BTreeMap<PageId, Pending>,
+    /// Those beyond the number of servers are of an earlier run.
+    trust: Vec<Trust>,
+    servers: usize,
 }
 
 const UNKNOWN: Trust = Trust {
@@ -36,19 +47,29 @@ impl Signals {
     pub fn new(servers: usize) -> Self {
         Self {
             pending: BTreeMap::new(),
-            servers: vec![UNKNOWN; servers],
+            trust: vec![UNKNOWN; servers],
+            servers,
         }
     }
 
-    pub fn signal(&mut self, page: PageId) {
+    /// A signal for a page that is believed to change at this rate.
+    pub fn signal(&mut self, page: PageId, server: ServerId, rate: f64) {
+        let worth = self.worth(server, rate) as f32;
         let pending = self.pending.entry(page).or_default();
-        *pending = pending.saturating_add(1);
+        pending.signals = pending.signals.saturating_add(1);
+        pending.forward += worth;
+    }
+
+    /// By how much signals bring the page's next visit forward.
+    pub fn forward(&self, page: PageId) -> f64 {
+        let pending = self.pending.get(&page);
+        pending.map_or(0.0, |pending| f64::from(pending.forward))
     }
 
     /// The time by which one signal lengthens the effective time since the last visit:
     /// `β = −ln(η/γ)/α`, `α = (1 − κ)λ`, `γ = κλ + η`, with recall `κ` and false-signal rate `η`.
-    pub fn worth(&self, server: ServerId, rate: f64) -> f64 {
-        let trust = &self.servers[server.index()];
+    fn worth(&self, server: ServerId, rate: f64) -> f64 {
+        let trust = &self.trust[server.index()];
         if rate == 0.0 {
             return 0.0;
         }
@@ -74,8 +95,8 @@ impl Signals {
         let (Some(last), Some(changed)) = (last, outcome.changed_since(last)) else {
             return;
         };
-        let pending = self.pending.remove(&page).unwrap_or(0);
-        let trust = &mut self.servers[server.index()];
+        let pending = self.pending.remove(&page).unwrap_or_default().signals;
+        let trust = &mut self.trust[server.index()];
         if changed {
             trust.changes += 1.0;
             trust.signalled_changes += f32::from(pending.min(1));
@@ -85,12 +106,54 @@ impl Signals {
         }
     }
 
-    /// A page comes, maybe at the index of one that went.
-    pub fn add(&mut self, page: PageId) {
+    /// A page comes or goes.
+    pub fn forget(&mut self, page: PageId) {
         self.pending.remove(&page);
     }
 
     pub fn add_server(&mut self) {
-        self.servers.push(UNKNOWN);
+        self.servers += 1;
+        if self.trust.len() < self.servers {
+            self.trust.push(UNKNOWN);
+        }
+    }
+
+    pub fn memo(&self, page: PageId, to: &mut Writer) {
+        let pending = self.pending.get(&page).copied().unwrap_or_default();
+        to.u8(pending.signals);
+        to.f32(pending.forward);
+    }
+
+    pub fn restore(&mut self, page: PageId, from: &mut Reader) -> Option<()> {
+        let pending = Pending {
+            signals: from.u8()?,
+            forward: from.small_amount()?,
+        };
+        if pending.signals > 0 {
+            self.pending.insert(page, pending);
+        }
+        Some(())
+    }
+
+    pub fn learnt(&self, to: &mut Writer) {
+        to.u32(self.servers as u32);
+        for trust in &self.trust[..self.servers] {
+            to.f32(trust.changes);
+            to.f32(trust.signalled_changes);
+            to.f32(trust.false_signals);
+            to.f32(trust.quiet_time);
+        }
+    }
+
+    pub fn relearn(&mut self, from: &mut Reader) -> Option<()> {
+        for _ in 0..from.u32()? {
+            self.trust.push(Trust {
+                changes: from.small_amount().filter(|&changes| changes > 0.0)?,
+                signalled_changes: from.small_amount()?,
+                false_signals: from.small_amount()?,
+                quiet_time: from.small_amount()?,
+            });
+        }
+        Some(())
     }
 }

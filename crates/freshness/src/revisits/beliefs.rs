@@ -75,11 +75,14 @@ impl Beliefs {
             visits: memo.visits,
             last: memo.last,
         };
-        if page.index() == self.pages.len() {
-            self.pages.push(added);
-        } else {
-            self.pages[page.index()] = added;
+        if self.pages.len() <= page.index() {
+            let vacant = Page {
+                last: f64::NAN,
+                ..added
+            };
+            self.pages.resize(page.index() + 1, vacant);
         }
+        self.pages[page.index()] = added;
         while self.hosts.len() <= host as usize {
             self.hosts.push(HostPrior::new(self.guess));
         }
@@ -137,9 +140,9 @@ impl Beliefs {
     pub fn memo(&self, page: PageId) -> Memo {
         let page = &self.pages[page.index()];
         Memo {
-            last: page.last,
             visits: page.visits,
             evidence: page.evidence,
+            ..Memo::new(page.last)
         }
     }
 

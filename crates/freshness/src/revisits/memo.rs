@@ -1,53 +1,60 @@
 //! What was learnt of a page, as bytes that any machine reads.
 
 use crate::estimate::Evidence;
+use crate::record::{Reader, Writer};
 
 /// The first byte; others are not understood.
 const VERSION: u8 = 1;
 
-/// What was learnt of a page.
+/// What was learnt of a page, whatever the policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Memo {
+    /// The policy's number of it.
+    pub number: Option<u32>,
     pub last: f64,
     pub visits: u32,
     pub evidence: Evidence,
 }
 
-impl Default for Memo {
-    fn default() -> Self {
+impl Memo {
+    /// A page that was visited once.
+    pub fn new(visited: f64) -> Self {
         Self {
-            last: f64::NAN,
+            number: None,
+            last: visited,
             visits: 1,
             evidence: Evidence::default(),
         }
     }
-}
 
-impl Memo {
     pub fn to_bytes(self) -> Vec<u8> {
-        let mut bytes = vec![VERSION];
-        bytes.extend(self.last.to_le_bytes());
-        bytes.extend(self.visits.to_le_bytes());
-        bytes.extend((self.evidence.events() as f32).to_le_bytes());
-        bytes.extend((self.evidence.exposure() as f32).to_le_bytes());
+        let mut bytes = Vec::with_capacity(96);
+        let mut to = Writer(&mut bytes);
+        to.u8(VERSION);
+        to.u32(self.number.unwrap_or(u32::MAX));
+        to.f64(self.last);
+        to.u32(self.visits);
+        to.f32(self.evidence.events() as f32);
+        to.f32(self.evidence.exposure() as f32);
         bytes
     }
 
-    /// Nothing for what is no memo.
-    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (&version, rest) = bytes.split_first()?;
-        let (last, rest) = rest.split_first_chunk()?;
-        let (visits, rest) = rest.split_first_chunk()?;
-        let (events, rest) = rest.split_first_chunk()?;
-        let (exposure, rest) = rest.split_first_chunk()?;
-        let (events, exposure) = (f32::from_le_bytes(*events), f32::from_le_bytes(*exposure));
+    /// A memo, and what the policy wrote; nothing for what is no memo.
+    pub fn from_bytes(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let mut from = Reader(bytes);
+        if from.u8()? != VERSION {
+            return None;
+        }
+        let number = from.u32()?;
+        let last = from.f64()?;
+        let visits = from.u32().filter(|&visits| visits > 0)?;
+        let (events, exposure) = (from.small_amount()?, from.small_amount()?);
         let memo = Self {
-            last: f64::from_le_bytes(*last),
-            visits: u32::from_le_bytes(*visits),
+            number: Some(number),
+            last,
+            visits,
             evidence: Evidence::new(events.into(), exposure.into()),
         };
-        let known = events.is_finite() && exposure.is_finite();
-        let sound = known && memo.last.is_finite() && memo.visits > 0 && rest.is_empty();
-        (version == VERSION && sound).then_some(memo)
+        Some((memo, from.0))
     }
 }

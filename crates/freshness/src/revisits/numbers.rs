@@ -16,6 +16,9 @@ pub(super) struct Numbers {
     pages: Vec<Slot>,
     /// Numbers of pages that went; the least is given first.
     free: BinaryHeap<Reverse<u32>>,
+    /// Numbers below this are left to the pages that had them in an earlier run.
+    kept: u32,
+    count: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +28,20 @@ struct Slot {
     away: bool,
 }
 
+const VACANT: Slot = Slot {
+    page: NONE,
+    away: false,
+};
+
 impl Numbers {
+    /// So many numbers may have been given in an earlier run.
+    pub fn after(kept: u32) -> Self {
+        Self {
+            kept,
+            ..Self::default()
+        }
+    }
+
     pub fn get(&self, page: u32) -> Option<PageId> {
         let number = *self.number.get(page as usize)?;
         (number != NONE).then_some(PageId(number))
@@ -35,33 +51,59 @@ impl Numbers {
         self.pages[number.index()].page
     }
 
+    /// Pages that have a number.
     pub fn len(&self) -> usize {
-        self.pages.len() - self.free.len()
+        self.count
     }
 
-    /// A number for a page that has none.
-    pub fn give(&mut self, page: u32) -> PageId {
-        let slot = Slot { page, away: false };
-        let number = if let Some(Reverse(number)) = self.free.pop() {
-            self.pages[number as usize] = slot;
-            number
-        } else {
-            self.pages.push(slot);
-            self.pages.len() as u32 - 1
+    /// The least number that was never given.
+    pub fn end(&self) -> u32 {
+        self.kept.max(self.pages.len() as u32)
+    }
+
+    /// A number for a page that has none; the one it had before if there was an earlier run and
+    /// nobody else has it.
+    pub fn give(&mut self, page: u32, before: Option<u32>) -> PageId {
+        let vacant = |number: &u32| {
+            let slot = self.pages.get(*number as usize);
+            *number < self.kept && slot.is_none_or(|slot| slot.page == NONE)
         };
+        let before = before.filter(vacant);
+        let free = || self.free.peek().map(|&Reverse(number)| number);
+        let number = before.or_else(free).unwrap_or_else(|| self.end());
+        if before.is_none() {
+            self.free.pop();
+        }
+        if self.pages.len() <= number as usize {
+            self.pages.resize(number as usize + 1, VACANT);
+        }
         if self.number.len() <= page as usize {
             self.number.resize(page as usize + 1, NONE);
         }
+        self.pages[number as usize].page = page;
         self.number[page as usize] = number;
+        self.count += 1;
         PageId(number)
+    }
+
+    /// All pages of an earlier run are back: the numbers of those that are not are free.
+    pub fn all_are_back(&mut self) {
+        if std::mem::take(&mut self.kept) > 0 {
+            let numbers = (0..).zip(&self.pages);
+            let vacant = numbers.filter(|(_, slot)| slot.page == NONE);
+            self.free = vacant.map(|(number, _)| Reverse(number)).collect();
+        }
     }
 
     /// Takes its number from a page.
     pub fn take(&mut self, page: u32) -> Option<PageId> {
         let number = self.get(page)?;
         self.number[page as usize] = NONE;
-        self.pages[number.index()].page = NONE;
-        self.free.push(Reverse(number.0));
+        self.pages[number.index()] = VACANT;
+        self.count -= 1;
+        if self.kept == 0 {
+            self.free.push(Reverse(number.0));
+        }
         Some(number)
     }
 

@@ -1,3 +1,6 @@
+mod limits;
+mod restart;
+
 use super::*;
 
 fn revisits(policy: &str) -> Revisits {

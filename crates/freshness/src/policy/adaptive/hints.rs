@@ -8,6 +8,8 @@
 //! linear model with the survival function of the policy). Where hints foretell nothing, as under
 //! Poisson changes, their weights come to nothing.
 
+use crate::record::{Reader, Writer};
+
 /// The last hint is always one: its weight makes the mean right, so that the others need not.
 pub(super) const HINTS: usize = 5;
 pub(super) type Hints = [f64; HINTS];
@@ -26,6 +28,11 @@ const FARTHEST: f64 = 4.0;
 /// Twice the relative difference of two numbers, of which one is positive.
 pub(super) fn difference(p: f64, q: f64) -> f64 {
     2.0 * (p - q) / (p + q)
+}
+
+/// By how much hints of these weights raise or lower the rate.
+pub(super) fn factor(weights: &Hints, hints: &Hints) -> f64 {
+    dot(weights, hints).clamp(-FARTHEST, FARTHEST).exp()
 }
 
 #[derive(Clone, Debug)]
@@ -53,10 +60,24 @@ impl Default for Weights {
 }
 
 impl Weights {
-    /// By how much the hints raise or lower the rate.
-    pub fn factor(&self, hints: &Hints) -> f64 {
-        let log = dot(&self.now, hints);
-        log.clamp(-FARTHEST, FARTHEST).exp()
+    /// The weights as they are now.
+    pub fn now(&self) -> Hints {
+        self.now
+    }
+
+    pub fn write(&self, to: &mut Writer) {
+        let numbers = self.information.iter().chain([&self.now, &self.wanted]);
+        numbers.flatten().for_each(|&number| to.f64(number));
+        to.u32(self.visits);
+    }
+
+    pub fn read(&mut self, from: &mut Reader) -> Option<()> {
+        let rows = self.information.iter_mut();
+        for number in rows.chain([&mut self.now, &mut self.wanted]).flatten() {
+            *number = from.f64()?;
+        }
+        self.visits = from.u32()?;
+        (self.visits < VISITS_PER_STEP).then_some(())
     }
 
     /// A page of which `expected` changes were expected under these hints, their number being
@@ -132,7 +153,7 @@ mod tests {
             hints[HINTS - 1] = 1.0;
             let known = rng.random_range(0.2..2.0);
             let changed = rng.random::<f64>() > (-known * dot(&truth, &hints).exp()).exp();
-            let expected = known * weights.factor(&hints);
+            let expected = known * factor(&weights.now, &hints);
             weights.tell(&hints, expected, f64::INFINITY, changed);
         }
         weights.now

@@ -6,6 +6,8 @@
 //! weighs, differs from web to web. Every visit is a test: of a few values, the one under which all
 //! that was seen is most likely is in force.
 
+use crate::record::{Reader, Writer};
+
 /// What a visit foretold counts for so many visits.
 const MEMORY_VISITS: f64 = 10_000.0;
 
@@ -43,6 +45,21 @@ impl<const RUNGS: usize> Ladder<RUNGS> {
     /// The value that foretold best.
     pub fn best(&self) -> f64 {
         self.values[self.best]
+    }
+
+    pub fn write(&self, to: &mut Writer) {
+        for &value in &self.log_likelihood {
+            to.f64(value);
+        }
+        to.u8(self.best as u8);
+    }
+
+    pub fn read(&mut self, from: &mut Reader) -> Option<()> {
+        for value in &mut self.log_likelihood {
+            *value = from.f64()?;
+        }
+        self.best = usize::from(from.u8()?);
+        (self.best < RUNGS).then_some(())
     }
 
     /// A visit, and how likely what it found was under each value.

@@ -22,6 +22,9 @@ const PRICE_MEMORY: f64 = 2000.0;
 const SETTLED: f64 = 100.0;
 const LARGEST_GAIN: f64 = 100.0;
 
+/// No page waits for longer, whatever was learnt: it may be wrong.
+const LONGEST_ROUNDS: f64 = 50.0;
+
 /// Marks in the queue: how long first visits wait says nothing about intervals.
 const FIRST: f32 = 1.0;
 const REVISIT: f32 = 0.0;
@@ -186,7 +189,8 @@ impl<A: Agent> Learner<A> {
         let Page {
             server, interval, ..
         } = self.pages[page.index()];
-        let wait = f64::from(interval) * self.stretch.factor() * self.round();
+        let rounds = f64::from(interval) * self.stretch.factor();
+        let wait = rounds.min(LONGEST_ROUNDS) * self.round();
         let due = Due {
             at: from + share * wait,
             page,

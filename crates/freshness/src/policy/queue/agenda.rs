@@ -5,7 +5,8 @@ use crate::ServerId;
 /// Children of a node in the heap.
 const ARITY: usize = 4;
 
-/// Servers by the instant at which they want attention, earliest first. Infinite means never.
+/// Servers by the instant at which they want attention, earliest first, and among equals the least
+/// number first. Infinite means never.
 #[derive(Clone, Debug, Default)]
 pub(in crate::policy) struct Agenda {
     heap: Vec<Wanted>,
@@ -16,6 +17,12 @@ pub(in crate::policy) struct Agenda {
 struct Wanted {
     at: f64,
     server: u32,
+}
+
+impl Wanted {
+    fn before(&self, other: &Self) -> bool {
+        (self.at, self.server) < (other.at, other.server)
+    }
 }
 
 impl Agenda {
@@ -65,7 +72,7 @@ impl Agenda {
         let moving = self.heap[k];
         while k > 0 {
             let parent = (k - 1) / ARITY;
-            if self.heap[parent].at <= moving.at {
+            if !moving.before(&self.heap[parent]) {
                 break;
             }
             self.place(k, self.heap[parent]);
@@ -83,16 +90,16 @@ impl Agenda {
             let Some(children) = self.heap.get(start..self.heap.len().min(start + ARITY)) else {
                 break;
             };
-            let mut least = (moving.at, usize::MAX);
+            let mut least = (moving, usize::MAX);
             for (offset, child) in children.iter().enumerate() {
-                if child.at < least.0 {
-                    least = (child.at, start + offset);
+                if child.before(&least.0) {
+                    least = (*child, start + offset);
                 }
             }
             if least.1 == usize::MAX {
                 break;
             }
-            self.place(k, self.heap[least.1]);
+            self.place(k, least.0);
             k = least.1;
         }
         self.place(k, moving);

@@ -54,7 +54,7 @@ impl Schedule for Delayed {
         let phases: Vec<Phases> = self
             .queues
             .servers()
-            .map(|heap| Phases::of(now, heap.entries()))
+            .map(|pages| Phases::of(now, pages.iter().copied()))
             .collect();
         let mut entries = vec![Vec::new(); phases.len()];
         for (page, (&s, &f)) in server.iter().zip(frequency).enumerate() {

@@ -59,7 +59,12 @@ impl Choice for Rounds {
         for (server, pages) in self.servers.iter_mut().zip(pages) {
             let mut before: Vec<Share> = std::mem::take(&mut server.pages);
             before.sort_unstable_by_key(|share| share.page);
-            server.round.clear();
+            // a turn that did not come is still owed
+            for page in server.round.drain(..) {
+                if let Ok(k) = before.binary_search_by_key(&page, |share| share.page) {
+                    before[k].owed += 1.0;
+                }
+            }
             for (page, frequency) in pages {
                 let known = before.binary_search_by_key(&page, |share| share.page);
                 // a random debt, so that rare pages are not all paid in the same round

@@ -1,0 +1,82 @@
+//! Visits that are not worth making are not made, whatever the budget.
+
+use super::super::*;
+
+const DAY: f64 = 86_400.0;
+const LIMITS: Limits = Limits {
+    least_interval: 300.0,
+    most_interval: 28.0 * DAY,
+    least_chance: 0.05,
+};
+
+/// 500 pages that never change, and five on another host that change every minute: visits to
+/// either in each day.
+fn days(name: &str, days: usize) -> Vec<[usize; 2]> {
+    let mut revisits = Revisits::new(name, 0.0, 1.0 / (7.0 * DAY), 1, None).unwrap();
+    revisits.set_limits(LIMITS);
+    revisits.set_budget(0.0, 0.5);
+    for _ in 0..2 {
+        revisits.add_host(0.0, 1.0);
+    }
+    for page in 0..505 {
+        revisits.keep(0.0, page, u32::from(page >= 500), 1.0, 0.0, None);
+    }
+    let mut visits = vec![[0; 2]; days];
+    let mut last = vec![0.0; 505];
+    let mut now = 0.0;
+    while now < days as f64 * DAY {
+        match revisits.next(now) {
+            Next::Visit(page) => {
+                let fast = page >= 500;
+                let since = now - std::mem::replace(&mut last[page as usize], now);
+                assert!(
+                    since >= LIMITS.least_interval * 0.999,
+                    "{page} after {since}"
+                );
+                visits[(now / DAY) as usize][usize::from(fast)] += 1;
+                let outcome = if fast {
+                    Outcome::Changed
+                } else {
+                    Outcome::Unchanged
+                };
+                revisits.visited(page, now, outcome);
+            }
+            Next::Wait(at) => now = at.max(now.next_up()),
+            Next::Idle => panic!("nothing to do"),
+        }
+    }
+    visits
+}
+
+#[test]
+fn a_static_site_costs_little_after_two_weeks_and_fast_pages_are_visited_as_closely_as_allowed() {
+    let visits = days("default", 21);
+    for (day, [still, fast]) in visits.iter().enumerate().skip(14) {
+        assert!(
+            *still < 200,
+            "day {day}: {still} visits to pages that never change"
+        );
+        let most = 5.0 * DAY / LIMITS.least_interval;
+        assert!(
+            *fast as f64 > 0.9 * most,
+            "day {day}: {fast} visits to fast pages"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_left_alone_for_longer_than_the_longest_interval() {
+    let visits = days("default", 60);
+    let still: usize = visits[30..58].iter().map(|[still, _]| still).sum();
+    assert!(still >= 500, "{still} visits in 28 days");
+}
+
+#[test]
+fn other_policies_keep_the_least_interval_too() {
+    for name in ["epochs", "memory", "fixed-interval"] {
+        assert!(
+            days(name, 2).iter().flatten().sum::<usize>() > 500,
+            "{name}"
+        );
+    }
+}

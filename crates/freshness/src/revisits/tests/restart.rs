@@ -1,0 +1,210 @@
+//! A run that goes on, and one that starts again from what was written down.
+
+use super::super::*;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::{BTreeMap, BTreeSet};
+
+const PAGES: u32 = 240;
+const DELAYS: [f64; 4] = [0.5, 2.0, 0.1, 5.0];
+const BUDGET: f64 = 2.0;
+
+/// A crawler and its web, which decides all that is not the policy's.
+#[derive(Clone)]
+struct Crawler {
+    now: f64,
+    changes: Vec<Vec<f64>>,
+    last: Vec<f64>,
+    /// Pages to be tried again, by the time.
+    retries: BTreeSet<(u64, u32)>,
+    /// As they were written at the last word about each page.
+    memos: BTreeMap<u32, Vec<u8>>,
+    delays: [f64; 4],
+    words: u64,
+}
+
+fn host(page: u32) -> u32 {
+    page * page % 4
+}
+
+impl Crawler {
+    fn new() -> Self {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+        let changes = (0..PAGES).map(|_| {
+            let rate = 10f64.powf(rng.random_range(-4.0..-1.0));
+            let mut at = 0.0;
+            std::iter::from_fn(|| {
+                at += -(1.0 - rng.random::<f64>()).ln() / rate;
+                (at < 20_000.0).then_some(at)
+            })
+            .collect()
+        });
+        Self {
+            now: 0.0,
+            changes: changes.collect(),
+            last: vec![0.0; PAGES as usize],
+            retries: BTreeSet::new(),
+            memos: BTreeMap::new(),
+            delays: DELAYS,
+            words: 0,
+        }
+    }
+
+    fn answer(&mut self, revisits: &mut Revisits, page: u32) {
+        let at = self.now;
+        self.words += 1;
+        let chance = self.words.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
+        match chance {
+            0..10 => {
+                revisits.failed(page, at);
+                self.retries.insert(((at + 30.0).to_bits(), page));
+            }
+            10..20 => revisits.postponed(page, at),
+            _ => {
+                let last = std::mem::replace(&mut self.last[page as usize], at);
+                let changes = &self.changes[page as usize];
+                let newest = changes
+                    .iter()
+                    .rfind(|&&change| change > last && change <= at);
+                let outcome = match newest {
+                    Some(&newest) if chance % 2 == 0 => Outcome::LastModified(newest),
+                    Some(_) => Outcome::Changed,
+                    None => Outcome::Unchanged,
+                };
+                revisits.visited(page, at, outcome);
+            }
+        }
+        self.memos.insert(page, revisits.memo(page));
+        if chance % 16 == 3 {
+            let other = (self.words * 31 % u64::from(PAGES)) as u32;
+            if revisits.keeps(other) {
+                revisits.signal(at, other);
+                self.memos.insert(other, revisits.memo(other));
+            }
+        }
+        if chance % 16 == 5 {
+            let host = (self.words % 4) as u32;
+            self.delays[host as usize] = DELAYS[host as usize] * (0.5 + (chance as f64) / 128.0);
+            revisits.set_delay(at, host, self.delays[host as usize]);
+        }
+        if chance % 64 == 7 {
+            // one goes, and one that went comes back
+            let (gone, back) = (self.words % 60, (self.words + 7) % 60);
+            revisits.drop_page(gone as u32, at);
+            self.memos.remove(&(gone as u32));
+            if !revisits.keeps(back as u32) {
+                self.last[back as usize] = at;
+                revisits.keep(at, back as u32, host(back as u32), 1.0, at, None);
+                self.memos.insert(back as u32, revisits.memo(back as u32));
+            }
+        }
+    }
+
+    /// Which pages are visited next, and when.
+    fn run(&mut self, revisits: &mut Revisits, visits: usize) -> Vec<(u32, f64)> {
+        let mut made = Vec::new();
+        while made.len() < visits {
+            if let Some(&(at, page)) = self.retries.first()
+                && f64::from_bits(at) <= self.now
+            {
+                self.retries.pop_first();
+                if revisits.keeps(page) {
+                    self.answer(revisits, page);
+                }
+                continue;
+            }
+            match revisits.next(self.now) {
+                Next::Visit(page) => {
+                    made.push((page, self.now));
+                    self.answer(revisits, page);
+                }
+                Next::Wait(at) => {
+                    let retry = self.retries.first();
+                    let retry = retry.map_or(f64::INFINITY, |&(at, _)| f64::from_bits(at));
+                    self.now = at.max(self.now.next_up()).min(retry.max(self.now));
+                }
+                Next::Idle => panic!("nothing to do at {}", self.now),
+            }
+        }
+        made
+    }
+
+    fn start(&mut self, name: &str) -> Revisits {
+        let mut revisits = Revisits::new(name, 0.0, 1e-2, 1, None).unwrap();
+        revisits.set_budget(0.0, BUDGET);
+        for delay in DELAYS {
+            revisits.add_host(0.0, delay);
+        }
+        for page in 0..PAGES {
+            revisits.keep(0.0, page, host(page), 1.0, 0.0, None);
+            self.memos.insert(page, revisits.memo(page));
+        }
+        revisits
+    }
+
+    fn restart(&self, name: &str, learnt: &[u8]) -> Revisits {
+        let mut revisits = Revisits::new(name, self.now, 1e-2, 1, Some(learnt)).unwrap();
+        revisits.set_budget(self.now, BUDGET);
+        for delay in self.delays {
+            revisits.add_host(self.now, delay);
+        }
+        for (&page, memo) in &self.memos {
+            revisits.keep(self.now, page, host(page), 1.0, self.now, Some(memo));
+        }
+        for &(_, page) in &self.retries {
+            revisits.failed(page, self.now);
+        }
+        revisits
+    }
+}
+
+#[test]
+fn a_restart_leaves_due_times_beliefs_and_decisions_as_they_were() {
+    for name in ["default", "index"] {
+        // at different places within an edition
+        for before in [10, 500, 1033, 2970] {
+            let mut crawler = Crawler::new();
+            let mut going_on = crawler.start(name);
+            crawler.run(&mut going_on, before);
+            let mut restarted = crawler.restart(name, &going_on.learnt());
+            let mut same = crawler.clone();
+            for page in 0..PAGES {
+                let (old, new) = (going_on.belief(page), restarted.belief(page));
+                assert_eq!(old.is_some(), new.is_some(), "{page}");
+                let (Some(old), Some(new)) = (old, new) else {
+                    continue;
+                };
+                assert_eq!((old.visits, old.last_visit), (new.visits, new.last_visit));
+                assert!((old.rate.rate / new.rate.rate - 1.0).abs() < 1e-9);
+                let (old, new) = (going_on.due(page).unwrap(), restarted.due(page).unwrap());
+                assert!(
+                    (old - new).abs() < 1e-6,
+                    "{name} {before} {page}: {old} {new}"
+                );
+            }
+            let expected = crawler.run(&mut going_on, 1500);
+            let found = same.run(&mut restarted, 1500);
+            for (k, (expected, found)) in expected.iter().zip(&found).enumerate() {
+                assert_eq!(expected.0, found.0, "{name} after {before}, decision {k}");
+                assert!((expected.1 - found.1).abs() < 1e-6);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_policy_starts_again_from_what_was_written() {
+    for name in names() {
+        let mut crawler = Crawler::new();
+        let mut revisits = crawler.start(&name);
+        crawler.run(&mut revisits, 1000);
+        let longest = crawler.memos.values().map(Vec::len).max();
+        assert!(longest <= Some(96), "{longest:?}");
+        let mut restarted = crawler.restart(&name, &revisits.learnt());
+        for page in 0..PAGES {
+            let last = |revisits: &Revisits| revisits.belief(page).map(|known| known.last_visit);
+            assert_eq!(last(&revisits), last(&restarted));
+        }
+        assert_eq!(crawler.run(&mut restarted, 500).len(), 500);
+    }
+}
