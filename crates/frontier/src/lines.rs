@@ -384,7 +384,9 @@ impl Lines {
         }
         let site = self.sites[line.site as usize].group;
         // mostly where it was last found
-        let found = line.address.filter(|&at| self.addresses[at as usize].ip == ip);
+        let found = line
+            .address
+            .filter(|&at| self.addresses[at as usize].ip == ip);
         let number = found.unwrap_or_else(|| self.address_number(ip));
         let address = &mut self.addresses[number as usize];
         address.under_way -= 1;
