@@ -390,7 +390,11 @@ impl Lines {
             self.asked.remove(&host);
         }
         let site = self.sites[line.site as usize].group;
-        let number = self.address_number(ip);
+        // mostly where it was last found
+        let found = line
+            .address
+            .filter(|&at| self.addresses[at as usize].ip == ip);
+        let number = found.unwrap_or_else(|| self.address_number(ip));
         let address = &mut self.addresses[number as usize];
         address.under_way -= 1;
         address.not_before = address.not_before.max(not_before);

@@ -6,6 +6,7 @@
 
 mod address;
 mod config;
+mod index;
 mod names;
 mod reason;
 
@@ -20,14 +21,14 @@ pub use config::{Filter, Reach, ScopeConfig};
 pub use reason::{Invalid, Judgement, Reason};
 
 use crate::robots::Pattern;
+use index::Index;
 use names::{Territory, is_under};
 
 /// The scope, ready to judge.
 #[derive(Debug, Clone)]
 pub struct Scope {
     reach: Reach,
-    territories: Vec<Territory>,
-    suffixes: Vec<String>,
+    territories: Index,
     include: RegexSet,
     exclude: RegexSet,
     max_depth: u16,
@@ -86,29 +87,22 @@ impl<T> Resolved<T> {
 impl Scope {
     /// The scope that the configuration and the seeds draw.
     pub fn new(config: &ScopeConfig, seeds: &[Url]) -> Result<Self, Invalid> {
-        let mut territories: Vec<Territory> = Vec::new();
-        let around_seeds = seeds
-            .iter()
-            .filter_map(|seed| Territory::around(seed, config.reach));
-        for territory in around_seeds {
-            if !territories.contains(&territory) {
-                territories.push(territory);
-            }
-        }
+        let mut territories = Vec::new();
         for prefix in &config.prefixes {
             let url = Url::parse(prefix).map_err(|cause| Invalid::Prefix(prefix.clone(), cause))?;
             territories.extend(Territory::of_prefix(&url));
         }
-        let suffixes = config
-            .suffixes
+        for name in &config.suffixes {
+            territories.push(Territory::Under(names::read(name)?));
+        }
+        let around_seeds = seeds
             .iter()
-            .map(|name| names::read(name))
-            .collect::<Result<_, _>>()?;
+            .filter_map(|seed| Territory::around(seed, config.reach));
+        let territories = Index::new(territories.into_iter().chain(around_seeds));
         let lower = |text: &str| Ok::<_, Invalid>(text.trim().to_ascii_lowercase());
         Ok(Self {
             reach: config.reach,
             territories,
-            suffixes,
             include: RegexSet::new(&config.include)?,
             exclude: RegexSet::new(&config.exclude)?,
             max_depth: config.max_depth.unwrap_or(u16::MAX),
@@ -189,11 +183,7 @@ impl Scope {
 
     fn is_reached(&self, url: &Url, host: &str) -> bool {
         self.reach == Reach::Anywhere
-            || self
-                .territories
-                .iter()
-                .any(|territory| territory.holds(url, host))
-            || self.suffixes.iter().any(|suffix| is_under(host, suffix))
+            || self.territories.holds(url, host)
             || (!self.include.is_empty() && self.include.is_match(url.as_str()))
     }
 }

@@ -14,7 +14,10 @@ impl Lines {
             self.instants.pop();
             match whose {
                 Whose::Host(host) => self.approach(host, now),
-                Whose::Address(address) => self.offer_first(address, now),
+                Whose::Address(address) => {
+                    self.addresses[address as usize].timed = false;
+                    self.offer_first(address, now);
+                }
                 Whose::Site(site) => {
                     if self.sites[site as usize].timed == Some(at) {
                         self.sites[site as usize].timed = None;
@@ -86,6 +89,9 @@ impl Lines {
             self.place(host);
         } else if let Some(address) = line.address {
             self.join(host, address);
+            if !self.addresses[address as usize].timed {
+                self.offer_first(address, now);
+            }
         } else {
             line.place = Place::Offered;
             let groups = self.groups(host);
@@ -98,10 +104,9 @@ impl Lines {
         line.place = Place::AtAddress;
         let site = self.sites[line.site as usize].group;
         self.addresses[address as usize].join(host, site, line.goes_first());
-        self.time_address(address);
     }
 
-    /// Sees to it that the first host of the address is offered a connection in time.
+    /// Sees to it that this is done in time.
     pub(super) fn time_address(&mut self, number: u32) {
         let address = &mut self.addresses[number as usize];
         let is_free = !address.offered && address.under_way < self.rules.parallel;
@@ -112,10 +117,10 @@ impl Lines {
         }
     }
 
+    /// Offers the first host of the address a connection, as soon as the address may be asked.
     fn offer_first(&mut self, number: u32, now: f64) {
         let opening = self.opening;
         let address = &mut self.addresses[number as usize];
-        address.timed = false;
         if address.offered || address.under_way >= self.rules.parallel {
             return; // timed again by whoever ends that
         }

@@ -59,23 +59,6 @@ impl Territory {
             path.to_owned(),
         ))
     }
-
-    /// Whether the URL, whose host is `host`, lies in it.
-    pub fn holds(&self, url: &Url, host: &str) -> bool {
-        match self {
-            Self::Under(name) => is_under(host, name),
-            // a suffix of the list may stand below the domain, and then others own what is there
-            Self::Registrable(domain) => {
-                host == domain || (is_under(host, domain) && registrable(host) == Some(domain))
-            }
-            Self::Host(name, port) => host == name && url.port() == *port,
-            Self::Prefix(name, port, path) => {
-                host == name
-                    && url.port() == *port
-                    && url[Position::BeforePath..Position::AfterQuery].starts_with(path.as_str())
-            }
-        }
-    }
 }
 
 /// Whether a host is a name or stands under it.
@@ -95,6 +78,6 @@ pub fn read(written: &str) -> Result<String, Invalid> {
 }
 
 /// The registrable domain of a host, by the public suffix list.
-fn registrable(host: &str) -> Option<&str> {
+pub fn registrable(host: &str) -> Option<&str> {
     psl::domain_str(host)
 }

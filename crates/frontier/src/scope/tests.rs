@@ -1,5 +1,7 @@
 //! Scopes and what they hold.
 
+mod linear;
+
 use url::Url;
 
 use super::{Filter, Judgement, Range, Reach, Reason, Scope, ScopeConfig};

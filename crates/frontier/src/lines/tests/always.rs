@@ -105,11 +105,12 @@ proptest! {
 }
 
 /// So many hosts on one address, with pages without end.
-fn crowd(hosts: usize, interval: f64, robots_hold: f64) -> World {
+fn crowd(hosts: usize, interval: f64, robots_hold: f64, takes: f64) -> World {
     let mut world = World::new(fixed(interval), 0.0);
     for number in 0..hosts {
         let host = world.add(Server {
             robots_hold,
+            takes,
             ..Server::new(&format!("www.site{number}.test"), [127, 0, 0, 1])
         });
         for page in 0..100 {
@@ -121,7 +122,7 @@ fn crowd(hosts: usize, interval: f64, robots_hold: f64) -> World {
 
 #[test]
 fn robots_that_expire_while_their_host_waits_do_not_starve_visits() {
-    let mut world = crowd(6, 4.2, 30.0);
+    let mut world = crowd(6, 4.2, 30.0, 1.5);
     world
         .run(86_400.0 / 4.0, 100_000, |_, _, _| {})
         .expect("polite");
@@ -133,7 +134,7 @@ fn robots_that_expire_while_their_host_waits_do_not_starve_visits() {
 #[test]
 fn nor_do_those_of_more_hosts_than_can_be_asked_in_a_day() {
     // 5,000 hosts, one request in 25 s: 1.4 days for one each
-    let mut world = crowd(5_000, 25.0, 86_400.0);
+    let mut world = crowd(5_000, 25.0, 86_400.0, 0.02);
     world
         .run(10.0 * 86_400.0, 1_000_000, |_, _, _| {})
         .expect("polite");
