@@ -2,6 +2,7 @@
 
 pub mod chart;
 pub mod download;
+pub mod fleet;
 pub mod generate;
 pub mod knowledge;
 pub mod lanes;
