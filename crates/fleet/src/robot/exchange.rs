@@ -60,8 +60,12 @@ impl Robot {
         waits += mine.iter().filter(notices).count();
         let hops = batch.hops + 1;
         if usize::from(hops) > self.levels.len() + EXTRA_HOPS {
-            self.tally.too_many_hops += onward.values().map(Vec::len).sum::<usize>() as u64;
-            onward.clear();
+            // whoever is asked to pass something on once too often takes custody of it
+            for (number, cargo) in std::mem::take(&mut onward).into_values().flatten() {
+                self.tally.too_many_hops += 1;
+                self.draft.receipts.push((batch.origin, number, None));
+                self.send(cargo);
+            }
         }
         waits += onward.len();
         self.transit.0.insert(delivery, waits);
@@ -184,7 +188,8 @@ impl Robot {
             match self.route(cargo.unit()) {
                 Route::To(subject) => batches.entry(subject).or_default().push((number, cargo)),
                 Route::Mine => self.keep_after_all(number, cargo),
-                Route::Unknown => {}
+                // no plan yet: with those that are overdue
+                Route::Unknown => self.outbox.sending(number, 0),
                 Route::Refused => {
                     self.tally.refused += 1;
                     self.outbox.forget(number);

@@ -144,7 +144,7 @@ impl Scenario {
                     scenario.newcomers.push(newcomer);
                     Fault::Join(newcomer)
                 }
-                17 if leavers == 0 => {
+                17 if leavers == 0 && robot > 0 => {
                     leavers += 1;
                     Fault::Leave(robot)
                 }

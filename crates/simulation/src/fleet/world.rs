@@ -94,6 +94,7 @@ pub(super) struct World<'a> {
     report: Report,
     story: Option<Vec<String>>,
     forgetful: bool,
+    seeded: bool,
     calm_from: Millis,
 }
 
@@ -123,6 +124,7 @@ impl<'a> World<'a> {
             web,
             story: tell.then(Vec::new),
             forgetful: (scenario.events.iter()).any(|(_, f)| matches!(f, Fault::Amnesia(_))),
+            seeded: false,
             calm_from: scenario.events.last().map_or(0, |(at, _)| *at) + 90_000,
             rng,
         };
@@ -250,6 +252,7 @@ impl<'a> World<'a> {
                     }
                     Some(_) => self.push(at + 5_000, NOBODY, Event::Look4All),
                 }
+                self.give_seed()?;
                 continue;
             }
             self.step(index, event)?;
@@ -305,10 +308,6 @@ impl<'a> World<'a> {
         process.robot = Some(robot);
         let (id, commits) = (process.settings.robot, process.disk.len());
         self.tell(|| format!("{id} starts with {commits} commits on disk"));
-        if index == 0 && now < 10_000 {
-            let seed = self.web.parcel(self.web.pages().next().expect("a page"));
-            self.hear(index, Input::Seed(seed))?;
-        }
         self.wake(index)
     }
 
@@ -332,6 +331,12 @@ impl<'a> World<'a> {
         let Some(robot) = &process.robot else {
             return Ok(());
         };
+        if robot.has_left() {
+            let id = process.settings.robot;
+            process.die();
+            self.tell(|| format!("{id} has left"));
+            return Ok(());
+        }
         process.subjects = robot.subjects();
         let at = process.clock.when(robot.deadline()).max(now + 1);
         let subjects = process.subjects.clone();
@@ -352,6 +357,18 @@ impl<'a> World<'a> {
         };
         let outputs = robot.handle(local, input);
         self.perform(index, outputs)
+    }
+
+    /// Whoever gives the seed gives it again until somebody has it on disk.
+    fn give_seed(&mut self) -> Result<(), Broken> {
+        let mut records = (self.processes.iter()).flat_map(|p| p.disk.iter().flat_map(|c| c.iter()));
+        let admitted = records.any(|record| matches!(record, Record::Admit(_)));
+        self.seeded |= admitted;
+        if self.seeded {
+            return Ok(());
+        }
+        let seed = self.web.parcel(self.web.pages().next().expect("a page"));
+        self.hear(0, Input::Seed(seed))
     }
 
     /// What is missing, if anything is.

@@ -16,7 +16,6 @@ impl World<'_> {
         for output in outputs {
             match output {
                 Output::Write(number, records) => {
-                    self.checks.wrote(index, &records)?;
                     let robot = self.processes[index].settings.robot;
                     self.note_sent(robot, &records);
                     self.own_after_all(index, &records);
@@ -79,6 +78,7 @@ impl World<'_> {
             return self.kill(index, loses_disk, down);
         }
         while let Some((_, records)) = process.unwritten.pop_front_if(|(n, _)| *n <= number) {
+            self.checks.wrote(index, &records)?;
             process.disk.push(records);
         }
         self.hear(index, Input::Committed(number))
