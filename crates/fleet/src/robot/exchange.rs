@@ -150,14 +150,25 @@ impl Robot {
         }
     }
 
-    /// A URL that was found here, or is on its way through a register of ours.
+    /// A URL that was found here. Whoever was told of it once has it.
     pub(super) fn dispatch(&mut self, mut parcel: Parcel) {
         parcel.server = parcel.server.or_else(|| self.server_of(&parcel.name));
+        let told = self.sent.knows(&parcel.name, &parcel.path, false);
+        if told && !matches!(self.route(parcel.unit()), Route::Mine) {
+            self.tally.known_sent += 1;
+            return;
+        }
+        self.pass_to_owner(parcel);
+    }
+
+    /// A URL that was found here, or is on its way through a register of ours.
+    pub(super) fn pass_to_owner(&mut self, parcel: Parcel) {
         match self.route(parcel.unit()) {
             Route::Mine => self.take(parcel),
             Route::Refused => self.tally.refused += 1,
             Route::To(_) | Route::Unknown => {
-                if self.sent.knows(&parcel.name, &parcel.path) {
+                let bound = parcel.server.is_some();
+                if self.sent.knows(&parcel.name, &parcel.path, bound) {
                     self.tally.known_sent += 1;
                 } else {
                     self.send(Cargo::Url(parcel));

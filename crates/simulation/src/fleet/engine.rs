@@ -159,4 +159,18 @@ impl Engine {
     pub fn object(&self, name: &Text) -> Option<Arc<[u8]>> {
         self.objects.get(name).cloned()
     }
+
+    /// What the logs say of something.
+    pub fn search(&self, wanted: &dyn Fn(&Record) -> bool) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (session, log) in &self.logs {
+            for record in log.entries.iter().flat_map(|entry| entry.iter()) {
+                if wanted(record) {
+                    let sealed = if log.sealed { "sealed " } else { "" };
+                    lines.push(format!("the {sealed}log of {session:?} has {record:?}"));
+                }
+            }
+        }
+        lines
+    }
 }

@@ -248,6 +248,7 @@ impl<'a> World<'a> {
                 match self.missing() {
                     None => break,
                     Some(missing) if at > end => {
+                        self.search();
                         return broken("W2 liveness", missing);
                     }
                     Some(_) => self.push(at + 5_000, NOBODY, Event::Look4All),
@@ -391,6 +392,32 @@ impl<'a> World<'a> {
         })
     }
 
+    /// Tells where the first page that nobody has was last written of.
+    fn search(&mut self) {
+        let has = |page: &Page| self.processes.iter().any(|p| p.rows.values().any(|r| r.contains_key(page)));
+        let Some(page) = self.web.pages().find(|page| !has(page)) else {
+            return;
+        };
+        let url = self.web.parcel(page);
+        let mut lines = vec![format!("{page:?} is nowhere")];
+        for process in &self.processes {
+            let id = process.settings.robot;
+            let records = process.disk.iter().flat_map(|commit| commit.iter());
+            for record in records.filter(|record| mentions(record, &url)) {
+                lines.push(format!("{id} has on disk {record:?}"));
+                if let Record::Out(number, _) = record {
+                    let mut all = process.disk.iter().flat_map(|commit| commit.iter());
+                    let receipted = all.any(|r| matches!(r, Record::Receipted(n) if n == number));
+                    lines.push(format!("  which has a receipt: {receipted}"));
+                }
+            }
+        }
+        lines.extend(self.engine.search(&|record| mentions(record, &url)));
+        for line in lines {
+            self.tell(|| line);
+        }
+    }
+
     fn outcome(mut self) -> Outcome {
         let mut pages: BTreeMap<Page, (RobotId, u32)> = BTreeMap::new();
         for process in &self.processes {
@@ -419,5 +446,16 @@ impl<'a> World<'a> {
                     .insert((robot, parcel.name.clone(), parcel.path.clone()));
             }
         }
+    }
+}
+
+/// Whether a record is about a URL.
+fn mentions(record: &Record, url: &fleet::parcel::Parcel) -> bool {
+    match record {
+        Record::Admit(parcel) | Record::Waiting(parcel) | Record::Out(_, Cargo::Url(parcel)) => {
+            (&parcel.name, &parcel.path) == (&url.name, &url.path)
+        }
+        Record::Bound(name, _) | Record::Dispatched(name) => *name == url.name,
+        _ => false,
     }
 }
