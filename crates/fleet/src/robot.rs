@@ -106,7 +106,7 @@ pub struct Tally {
     pub early: u64,
     /// Entries passed on to a robot that knows better.
     pub passed_on: u64,
-    /// Entries that went round too often; their senders send them again.
+    /// Entries that went round too often: they were taken into custody here.
     pub too_many_hops: u64,
     /// The most hops that an entry for us had made.
     pub most_hops: u8,

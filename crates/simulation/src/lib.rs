@@ -3,6 +3,7 @@
 pub mod calibration;
 pub mod chart;
 pub mod download;
+pub mod fleet;
 pub mod generate;
 pub mod knowledge;
 pub mod lanes;

@@ -60,8 +60,12 @@ impl Robot {
         waits += mine.iter().filter(notices).count();
         let hops = batch.hops + 1;
         if usize::from(hops) > self.levels.len() + EXTRA_HOPS {
-            self.tally.too_many_hops += onward.values().map(Vec::len).sum::<usize>() as u64;
-            onward.clear();
+            // whoever is asked to pass something on once too often takes custody of it
+            for (number, cargo) in std::mem::take(&mut onward).into_values().flatten() {
+                self.tally.too_many_hops += 1;
+                self.draft.receipts.push((batch.origin, number, None));
+                self.send(cargo);
+            }
         }
         waits += onward.len();
         self.transit.0.insert(delivery, waits);
@@ -146,14 +150,25 @@ impl Robot {
         }
     }
 
-    /// A URL that was found here, or is on its way through a register of ours.
+    /// A URL that was found here. Whoever was told of it once has it.
     pub(super) fn dispatch(&mut self, mut parcel: Parcel) {
         parcel.server = parcel.server.or_else(|| self.server_of(&parcel.name));
+        let told = self.sent.knows(&parcel.name, &parcel.path, false);
+        if told && !matches!(self.route(parcel.unit()), Route::Mine) {
+            self.tally.known_sent += 1;
+            return;
+        }
+        self.pass_to_owner(parcel);
+    }
+
+    /// A URL that was found here, or is on its way through a register of ours.
+    pub(super) fn pass_to_owner(&mut self, parcel: Parcel) {
         match self.route(parcel.unit()) {
             Route::Mine => self.take(parcel),
             Route::Refused => self.tally.refused += 1,
             Route::To(_) | Route::Unknown => {
-                if self.sent.knows(&parcel.name, &parcel.path) {
+                let bound = parcel.server.is_some();
+                if self.sent.knows(&parcel.name, &parcel.path, bound) {
                     self.tally.known_sent += 1;
                 } else {
                     self.send(Cargo::Url(parcel));
@@ -184,7 +199,8 @@ impl Robot {
             match self.route(cargo.unit()) {
                 Route::To(subject) => batches.entry(subject).or_default().push((number, cargo)),
                 Route::Mine => self.keep_after_all(number, cargo),
-                Route::Unknown => {}
+                // no plan yet: with those that are overdue
+                Route::Unknown => self.outbox.sending(number, 0),
                 Route::Refused => {
                     self.tally.refused += 1;
                     self.outbox.forget(number);

@@ -184,6 +184,16 @@ impl Robot {
         self.outputs.push(Output::Reset);
     }
 
+    /// Whether the robot has handed everything over and nobody counts on it any more.
+    pub fn has_left(&self) -> bool {
+        let plan = self.levels.last().and_then(|level| level.plan.as_ref());
+        self.leaving
+            && self.units.is_empty()
+            && self.outbox.is_empty()
+            && self.pump.is_idle()
+            && plan.is_some_and(|plan| plan.seat(self.me()).is_none())
+    }
+
     /// The session, while it is known.
     pub fn session(&self) -> Option<Session> {
         self.session

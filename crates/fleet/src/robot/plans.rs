@@ -71,7 +71,12 @@ impl Robot {
                 return Route::Unknown;
             };
             match plan.owner(unit, self.flaw) {
-                Some(member) if member == level.branch => {}
+                // a seat of an earlier life is not ours: nobody has its share until it is buried
+                Some(member) if member == level.branch => {
+                    if self.seat_is_anothers(plan) {
+                        return Route::Unknown;
+                    }
+                }
                 Some(member) => {
                     return Route::To(Subject {
                         group: level.group,
@@ -82,6 +87,12 @@ impl Robot {
             }
         }
         Route::Mine
+    }
+
+    fn seat_is_anothers(&self, plan: &Plan) -> bool {
+        let seat = plan.seat(self.me());
+        let incarnation = self.session.map(|session| session.incarnation);
+        seat.is_some_and(|seat| Some(seat.incarnation) != incarnation)
     }
 
     /// A key was read or watched.

@@ -186,7 +186,8 @@ impl Robot {
         bundle.drafts = drafts;
         for &number in &bundle.outs {
             if let Some(Cargo::Url(parcel)) = self.outbox.get(number).map(|kept| &kept.cargo) {
-                self.sent.enter(&parcel.name, &parcel.path);
+                let bound = parcel.server.is_some();
+                self.sent.enter(&parcel.name, &parcel.path, bound);
             }
         }
         self.pump.bundle = Some(bundle);

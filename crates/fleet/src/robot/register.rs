@@ -35,7 +35,7 @@ impl Robot {
         if own && !self.register.unlogged.contains(&name) {
             if let Some(&server) = self.register.bindings.get(&name) {
                 parcel.server = Some(server);
-                return self.dispatch(parcel);
+                return self.pass_to_owner(parcel);
             }
         }
         let waiting = self.register.waiting.entry(name.clone()).or_default();
@@ -86,7 +86,7 @@ impl Robot {
         let waiting = self.register.waiting.remove(name).unwrap_or_default();
         for mut parcel in waiting {
             parcel.server = Some(server);
-            self.dispatch(parcel);
+            self.pass_to_owner(parcel);
         }
         self.draft.records.push(Record::Dispatched(name.clone()));
     }

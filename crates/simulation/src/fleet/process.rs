@@ -1,0 +1,234 @@
+//! A model robot: the protocol as it is, with a store whose crash drops what is not committed, a
+//! clock of its own, and a crawler that fetches whatever the protocol lets it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use fleet::identity::{Millis, Unit};
+use fleet::moves::Ages;
+use fleet::parcel::Subject;
+use fleet::record::Record;
+use fleet::robot::{Robot, Settings};
+
+use super::web::{Page, Web};
+
+/// A monotonic clock that runs a little fast or slow, from an arbitrary origin.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// What it showed at the beginning of the world.
+    pub origin: Millis,
+    /// Parts per million that it is fast.
+    pub fast: i64,
+}
+
+impl Clock {
+    /// What it shows.
+    pub fn local(&self, now: Millis) -> Millis {
+        self.origin + now.strict_add_signed(now as i64 * self.fast / 1_000_000)
+    }
+
+    /// When it will have shown this.
+    pub fn when(&self, local: Millis) -> Millis {
+        let shown = local.saturating_sub(self.origin);
+        if shown > 1 << 50 {
+            return Millis::MAX;
+        }
+        shown.strict_add_signed(-(shown as i64 * self.fast / (1_000_000 + self.fast))) + 1
+    }
+}
+
+/// A server that may be asked, one request at a time.
+#[derive(Clone, Debug, Default)]
+pub struct Line {
+    /// From when on, on the robot's clock.
+    pub next: Millis,
+    /// When the last request began.
+    pub last: Option<Millis>,
+    /// A request is under way.
+    pub busy: bool,
+    /// No more after this one; its export is awaited.
+    pub closing: bool,
+}
+
+/// A request between the gate and its bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Writing {
+    /// To which server.
+    pub unit: Unit,
+    /// For which page.
+    pub page: Page,
+    /// When the gate let it pass.
+    pub checked: Millis,
+}
+
+/// A robot's process, machine and disk.
+#[derive(Debug)]
+pub struct Process {
+    /// For new starts.
+    pub settings: Settings,
+    /// The protocol, while the process runs.
+    pub robot: Option<Robot>,
+    /// Which start of the process this is.
+    pub life: u32,
+    /// The machine's.
+    pub clock: Clock,
+    /// Asleep until then.
+    pub paused_until: Millis,
+    /// Cut off until then.
+    pub cut_until: Millis,
+    /// Answers are late until then.
+    pub late_until: Millis,
+    /// Writing takes up to so long.
+    pub slow: Millis,
+    /// What is committed.
+    pub disk: Vec<Arc<Vec<Record>>>,
+    /// What is not.
+    pub unwritten: VecDeque<(u64, Arc<Vec<Record>>)>,
+    /// When the disk is free again.
+    pub disk_free: Millis,
+    /// Pages of each server, and how often they were visited.
+    pub rows: BTreeMap<Unit, BTreeMap<Page, u32>>,
+    /// Servers that may be asked.
+    pub lines: BTreeMap<Unit, Line>,
+    /// At the gate.
+    pub writing: Option<Writing>,
+    /// When it looks again what it may fetch.
+    pub look_at: Millis,
+    /// What it reads.
+    pub subjects: Vec<Subject>,
+    /// Falls asleep at the gate, for so long.
+    pub sleepy: Option<Millis>,
+    /// Is killed in the next commit, with its disk or not, for so long.
+    pub doomed: Option<(bool, Millis)>,
+    /// Is to leave in order.
+    pub leaving: bool,
+}
+
+impl Process {
+    /// A machine that does not run yet.
+    pub fn new(settings: Settings, clock: Clock) -> Self {
+        Self {
+            settings,
+            robot: None,
+            life: 0,
+            clock,
+            paused_until: 0,
+            cut_until: 0,
+            late_until: 0,
+            slow: 0,
+            disk: Vec::new(),
+            unwritten: VecDeque::new(),
+            disk_free: 0,
+            rows: BTreeMap::new(),
+            lines: BTreeMap::new(),
+            writing: None,
+            look_at: 0,
+            subjects: Vec::new(),
+            sleepy: None,
+            doomed: None,
+            leaving: false,
+        }
+    }
+
+    /// Everything that is not on disk is gone.
+    pub fn die(&mut self) {
+        self.life += 1;
+        self.robot = None;
+        self.unwritten.clear();
+        self.rows.clear();
+        self.lines.clear();
+        self.writing = None;
+        self.look_at = 0;
+        self.subjects.clear();
+        self.sleepy = None;
+        self.doomed = None;
+    }
+
+    /// The rows as the disk has them.
+    pub fn restore(&mut self) {
+        let disk = std::mem::take(&mut self.disk);
+        for commit in &disk {
+            self.apply(commit);
+        }
+        self.disk = disk;
+    }
+
+    /// What a commit does to the rows.
+    pub fn apply(&mut self, commit: &[Record]) {
+        for record in commit {
+            match record {
+                Record::Admit(parcel) => {
+                    let rows = self.rows.entry(parcel.unit()).or_default();
+                    rows.entry(Web::page(parcel)).or_default();
+                }
+                Record::Row(unit, bytes) => {
+                    let (page, visits) = read_row(bytes);
+                    let known = self.rows.entry(*unit).or_default().entry(page).or_default();
+                    *known = visits.max(*known);
+                }
+                Record::Handed(unit) => {
+                    self.rows.remove(unit);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// All that is known of a server.
+    pub fn export(&self, unit: Unit, web: &Web, now: Millis) -> (Vec<Record>, Ages) {
+        let Unit::Server(server) = unit else {
+            return (Vec::new(), Ages::default());
+        };
+        let rows = self.rows.get(&unit).into_iter().flatten();
+        let records = rows.map(|(page, visits)| {
+            if *visits == 0 {
+                let mut parcel = web.parcel(*page);
+                parcel.server = Some(server);
+                Record::Admit(parcel)
+            } else {
+                Record::Row(unit, row(*page, *visits))
+            }
+        });
+        let line = self.lines.get(&unit);
+        let ages = Ages {
+            last_request: line
+                .and_then(|line| line.last)
+                .map(|at| self.clock.local(now) - at),
+            left_alone: 0,
+        };
+        (records.collect(), ages)
+    }
+
+    /// The next page to fetch of a server: the one that was visited least.
+    pub fn next_page(&self, unit: Unit, visits: u32) -> Option<Page> {
+        let rows = self.rows.get(&unit)?.iter();
+        rows.filter(|(_, seen)| **seen < visits)
+            .min_by_key(|(_, seen)| **seen)
+            .map(|(page, _)| *page)
+    }
+
+    /// Whether there is nothing to fetch and nothing under way.
+    pub fn idle(&self, visits: u32) -> bool {
+        self.writing.is_none()
+            && !self.lines.values().any(|line| line.busy)
+            && !(self.rows.values().flatten()).any(|(_, seen)| *seen < visits)
+    }
+}
+
+/// A row as the model store writes it.
+pub fn row(page: Page, visits: u32) -> Arc<[u8]> {
+    let mut bytes = Vec::with_capacity(8);
+    bytes.extend_from_slice(&page.host.to_le_bytes());
+    bytes.extend_from_slice(&page.number.to_le_bytes());
+    bytes.extend_from_slice(&visits.to_le_bytes());
+    bytes.into()
+}
+
+fn read_row(bytes: &[u8]) -> (Page, u32) {
+    let [h0, h1, n0, n1, v0, v1, v2, v3] = bytes.try_into().expect("rows have eight bytes");
+    let page = Page {
+        host: u16::from_le_bytes([h0, h1]),
+        number: u16::from_le_bytes([n0, n1]),
+    };
+    (page, u32::from_le_bytes([v0, v1, v2, v3]))
+}

@@ -1,0 +1,69 @@
+//! What a run comes to.
+
+use fleet::identity::Millis;
+
+/// Figures of a run that ended well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Virtual milliseconds until every page was found.
+    pub took: Millis,
+    /// Steps of the world.
+    pub steps: u64,
+    /// Pages of the web.
+    pub pages: u64,
+    /// Requests.
+    pub requests: u64,
+    /// Requests for pages that had all their visits already.
+    pub again: u64,
+    /// Requests written after a pause between the gate and the bytes, without a lease.
+    pub late: u64,
+    /// Pauses at the gate.
+    pub pauses_at_gate: u64,
+    /// Entries sent, and sent again.
+    pub sent: u64,
+    /// See `sent`.
+    pub sent_again: u64,
+    /// Distinct pairs of a robot and a URL for another robot.
+    pub pairs: u64,
+    /// The most hops of an entry.
+    pub most_hops: u8,
+    /// Entries given up after too many hops; they came again.
+    pub too_many_hops: u64,
+    /// Units taken over and handed.
+    pub taken_over: u64,
+    /// See `taken_over`.
+    pub handed: u64,
+    /// Lower plans that were refused.
+    pub lower_plans: u64,
+    /// Sessions that were evicted.
+    pub evicted: u64,
+    /// Messages published.
+    pub messages: u64,
+    /// Writes of keys.
+    pub swaps: u64,
+}
+
+/// A run that did not.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What to run again.
+    pub seed: u64,
+    /// Virtual time.
+    pub at: Millis,
+    /// Which rule.
+    pub rule: &'static str,
+    /// What happened.
+    pub what: String,
+    /// Who held what when, the last part of it.
+    pub story: Vec<String>,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for line in &self.story {
+            writeln!(f, "  {line}")?;
+        }
+        let seconds = self.at as f64 / 1_000.0;
+        write!(f, "seed {} at {seconds:.3} s: {}: {}", self.seed, self.rule, self.what)
+    }
+}

@@ -1,0 +1,158 @@
+//! What happens in a run: who is there, what the web is like, and what goes wrong when.
+
+use fleet::flaw::Flaw;
+use fleet::identity::{GroupId, Millis, RobotId};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::web::Size;
+
+/// The group at the top.
+pub const FLEET: GroupId = GroupId(1);
+
+/// Something that goes wrong, or changes. Robots by position; times in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The process is killed and comes back after so long.
+    Kill(usize, Millis),
+    /// As `Kill`, but when a write is under way.
+    KillInCommit(usize, Millis),
+    /// The disk is destroyed with the process.
+    DiskLoss(usize, Millis),
+    /// As `DiskLoss`, when a row was logged or is about to be.
+    DiskLossInPump(usize, Millis),
+    /// The process sleeps.
+    Pause(usize, Millis),
+    /// It falls asleep between the gate and the request's bytes.
+    PauseAtGate(usize, Millis),
+    /// It is cut off from the engine.
+    Partition(usize, Millis),
+    /// As `Partition`, just after a renewal whose answer was lost for a while.
+    LateAnswer(usize, Millis),
+    /// Writing takes up to this long.
+    SlowDisk(usize, Millis),
+    /// The engine has no leader.
+    Gap(Millis),
+    /// The engine forgets what it acknowledged in the last so many milliseconds.
+    Amnesia(Millis),
+    /// Streams are full: publications are refused.
+    Full(Millis),
+    /// A robot that is not a member starts.
+    Join(usize),
+    /// A robot leaves in order.
+    Leave(usize),
+    /// The partitioner has a new table.
+    Divide(u64),
+}
+
+/// A run.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// For everything that is drawn.
+    pub seed: u64,
+    /// The path of groups above each robot, the fleet first.
+    pub robots: Vec<Vec<GroupId>>,
+    /// Those that are not members at the start.
+    pub newcomers: Vec<usize>,
+    /// The web.
+    pub web: Size,
+    /// When what happens.
+    pub events: Vec<(Millis, Fault)>,
+    /// Whether messages are lost, late and doubled.
+    pub noisy: bool,
+    /// Requests of the fleet in ten seconds.
+    pub budget: Option<u32>,
+    /// Times that each page is visited.
+    pub visits: u32,
+    /// Between two requests to a server.
+    pub interval: Millis,
+    /// After the last event, all has to be found within this.
+    pub patience: Millis,
+    /// The mistake under test.
+    pub flaw: Option<Flaw>,
+}
+
+/// Robot identities: not in the order of positions, and not dense.
+pub fn identity(position: usize) -> RobotId {
+    RobotId((position as u64 * 7 + 3) % 1_009 + 1)
+}
+
+impl Scenario {
+    /// A calm run of `robots` robots in one group.
+    pub fn calm(seed: u64, robots: usize) -> Self {
+        Self {
+            seed,
+            robots: vec![vec![FLEET]; robots],
+            newcomers: Vec::new(),
+            web: Size {
+                hosts: 24,
+                servers: 14,
+                pages: 5,
+                links: 3,
+            },
+            events: Vec::new(),
+            noisy: false,
+            budget: None,
+            visits: 1,
+            interval: 15_000,
+            patience: 1_500_000,
+            flaw: None,
+        }
+    }
+
+    /// Anything that may go wrong.
+    pub fn random(seed: u64) -> Self {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0xf1ee7);
+        let mut scenario = Self::calm(seed, 0);
+        let shape = rng.random_range(0..10);
+        scenario.robots = match shape {
+            0..7 => vec![vec![FLEET]; rng.random_range(3..=7)],
+            7..9 => {
+                let sites = rng.random_range(2..=3_u64);
+                let size = rng.random_range(2..=4);
+                (0..sites)
+                    .flat_map(|site| vec![vec![FLEET, GroupId(10 + site)]; size])
+                    .collect()
+            }
+            _ => vec![vec![FLEET]; rng.random_range(10..=24)],
+        };
+        scenario.noisy = rng.random_range(0..4) > 0;
+        let robots = scenario.robots.len();
+        let forgetful = rng.random_range(0..3) == 0;
+        let mut leavers = 0;
+        for _ in 0..rng.random_range(1..=6) {
+            let robot = rng.random_range(0..robots);
+            let down = rng.random_range(1_000..80_000);
+            let fault = match rng.random_range(0..20) {
+                0 => Fault::Kill(robot, down),
+                1 | 2 => Fault::KillInCommit(robot, down),
+                3 if !forgetful => Fault::DiskLoss(robot, down),
+                4 | 5 if !forgetful => Fault::DiskLossInPump(robot, down),
+                6 => Fault::Pause(robot, down),
+                7 => Fault::PauseAtGate(robot, down),
+                8 => Fault::Partition(robot, down),
+                9 => Fault::LateAnswer(robot, 60_000),
+                10 | 11 => Fault::SlowDisk(robot, 4_000),
+                12 => Fault::Gap(rng.random_range(6_000..10_000)),
+                3..=5 | 13 if forgetful => Fault::Amnesia(rng.random_range(500..4_000)),
+                14 => Fault::Full(rng.random_range(3_000..20_000)),
+                15 | 16 => {
+                    // sites keep at least two of their own
+                    let path = scenario.robots[robot].clone();
+                    scenario.robots.push(path);
+                    let newcomer = scenario.robots.len() - 1;
+                    scenario.newcomers.push(newcomer);
+                    Fault::Join(newcomer)
+                }
+                17 if leavers == 0 && robot > 0 => {
+                    leavers += 1;
+                    Fault::Leave(robot)
+                }
+                _ => Fault::Divide(rng.random()),
+            };
+            scenario.events.push((rng.random_range(15_000..260_000), fault));
+        }
+        scenario.events.sort_by_key(|event| event.0);
+        scenario
+    }
+}

@@ -1,0 +1,461 @@
+//! The world: one queue of events, in order of true time.
+
+mod bus;
+mod crawl;
+mod faults;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
+use std::sync::Arc;
+
+use fleet::identity::{GroupId, Member, Millis, RobotId, Text, Unit};
+use fleet::io::{Input, Output};
+use fleet::key::{Key, Value, What};
+use fleet::parcel::{Cargo, Subject};
+use fleet::plan::{Plan, Seat, Version};
+use fleet::record::{Record, Shared};
+use fleet::representatives;
+use fleet::robot::{Robot, Settings};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::checks::{Broken, Checks, broken};
+use super::engine::Engine;
+use super::process::{Clock, Process};
+use super::report::{Failure, Report};
+use super::scenario::{FLEET, Fault, Scenario, identity};
+use super::web::{Page, Web};
+
+/// What happens next.
+#[derive(Clone, Debug)]
+enum Event {
+    /// A process's timer.
+    Wake,
+    /// A process hears of things.
+    Hear(Vec<Input>),
+    /// A wish of a process reaches the engine.
+    Reach(Output),
+    /// The disk has a commit.
+    Written(u64),
+    /// A process looks what it may fetch.
+    Look,
+    /// The bytes of a request leave.
+    Bytes,
+    /// An answer ended.
+    Ended(Unit, Page),
+    /// A process starts.
+    Start,
+    /// A queue is looked at again.
+    Deliver(Subject),
+    /// Something goes wrong.
+    Fault(Fault),
+    /// The engine's memory of now is what it falls back to.
+    Forget(Box<Engine>),
+    /// Is all found?
+    Look4All,
+}
+
+/// Of no process in particular.
+const NOBODY: usize = usize::MAX;
+
+/// No run needs so many.
+const MOST_STEPS: u64 = 5_000_000;
+
+/// A run that ended well.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The figures.
+    pub report: Report,
+    /// Which robot has a page, and how often it was visited.
+    pub pages: BTreeMap<Page, (RobotId, u32)>,
+    /// When each request was made.
+    pub requests: Vec<Millis>,
+}
+
+/// Everything there is.
+pub(super) struct World<'a> {
+    scenario: &'a Scenario,
+    now: Millis,
+    order: u64,
+    queue: BinaryHeap<Reverse<(Millis, u64)>>,
+    events: HashMap<u64, (usize, u32, Event)>,
+    rng: Xoshiro256PlusPlus,
+    engine: Engine,
+    web: Web,
+    processes: Vec<Process>,
+    checks: Checks,
+    /// The engine has no leader until then; streams are full until then.
+    gap_until: Millis,
+    full_until: Millis,
+    scheduled: BTreeSet<Subject>,
+    deliveries: HashMap<u64, (Subject, u64)>,
+    pairs: BTreeSet<(RobotId, Text, Text)>,
+    requests: Vec<Millis>,
+    report: Report,
+    story: Option<Vec<String>>,
+    forgetful: bool,
+    seeded: bool,
+    calm_from: Millis,
+}
+
+impl<'a> World<'a> {
+    pub(super) fn new(scenario: &'a Scenario, tell: bool) -> Self {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(scenario.seed);
+        let web = Web::new(scenario.web, &mut rng);
+        let mut world = World {
+            scenario,
+            now: 0,
+            order: 0,
+            queue: BinaryHeap::new(),
+            events: HashMap::new(),
+            engine: Engine::default(),
+            processes: Vec::new(),
+            checks: Checks::default(),
+            gap_until: 0,
+            full_until: 0,
+            scheduled: BTreeSet::new(),
+            deliveries: HashMap::new(),
+            pairs: BTreeSet::new(),
+            requests: Vec::new(),
+            report: Report {
+                pages: web.len() as u64,
+                ..Report::default()
+            },
+            web,
+            story: tell.then(Vec::new),
+            forgetful: (scenario.events.iter()).any(|(_, f)| matches!(f, Fault::Amnesia(_))),
+            seeded: false,
+            calm_from: scenario.events.last().map_or(0, |(at, _)| *at) + 90_000,
+            rng,
+        };
+        for (position, path) in scenario.robots.iter().enumerate() {
+            let mut settings = Settings::new(identity(position), path.clone());
+            settings.piece = 64;
+            settings.interval = scenario.interval;
+            settings.budget = scenario.budget;
+            settings.sent_cache = 512;
+            let clock = Clock {
+                origin: world.rng.random_range(0..1 << 40),
+                fast: world.rng.random_range(-10_000..=10_000),
+            };
+            world.processes.push(Process::new(settings, clock));
+            if !scenario.newcomers.contains(&position) {
+                let at = world.rng.random_range(0..2_000);
+                world.push(at, position, Event::Start);
+            }
+        }
+        world.found();
+        for (at, fault) in &scenario.events {
+            world.push(*at, NOBODY, Event::Fault(*fault));
+        }
+        world.push(5_000, NOBODY, Event::Look4All);
+        world
+    }
+
+    /// The first plans of all groups.
+    fn found(&mut self) {
+        let scenario = self.scenario;
+        let mut members: BTreeMap<GroupId, Vec<RobotId>> = BTreeMap::new();
+        for (position, path) in scenario.robots.iter().enumerate() {
+            if !scenario.newcomers.contains(&position) {
+                let home = path.last().expect("a robot has a group");
+                members.entry(*home).or_default().push(identity(position));
+            }
+        }
+        let version = Version { number: 1, term: 1 };
+        let mut top = None;
+        for (group, mut robots) in members {
+            robots.sort_unstable();
+            let mut plan = Plan::new(group, version, robots[0]);
+            plan.seats = (robots.iter())
+                .map(|robot| Seat::new(Member::Robot(*robot), 1, 1))
+                .collect();
+            if group != FLEET {
+                let top = top.get_or_insert_with(|| Plan::new(FLEET, version, robots[0]));
+                let mut seat = Seat::new(Member::Group(group), 0, robots.len() as u32);
+                seat.representatives = representatives::first(&robots);
+                top.seats.push(seat);
+            }
+            self.put_plan(plan);
+        }
+        if let Some(top) = top {
+            self.put_plan(top);
+        }
+    }
+
+    fn put_plan(&mut self, plan: Plan) {
+        let key = Key {
+            group: plan.group,
+            what: What::Plan,
+        };
+        self.engine
+            .swap(0, key, 0, Value::Plan(Shared(Arc::new(plan))));
+    }
+
+    fn push(&mut self, at: Millis, process: usize, event: Event) {
+        self.order += 1;
+        let life = self.processes.get(process).map_or(0, |p| p.life);
+        self.events.insert(self.order, (process, life, event));
+        self.queue.push(Reverse((at.max(self.now), self.order)));
+    }
+
+    fn tell(&mut self, line: impl FnOnce() -> String) {
+        let now = self.now as f64 / 1_000.0;
+        if let Some(story) = &mut self.story {
+            story.push(format!("{now:10.3} {}", line()));
+        }
+    }
+
+    pub(super) fn run(mut self) -> Result<Outcome, Failure> {
+        match self.steps() {
+            Ok(()) => Ok(self.outcome()),
+            Err(Broken { rule, what }) => {
+                let mut story = self.story.take().unwrap_or_default();
+                let long = story.len().saturating_sub(160);
+                Err(Failure {
+                    seed: self.scenario.seed,
+                    at: self.now,
+                    rule,
+                    what,
+                    story: story.split_off(long),
+                })
+            }
+        }
+    }
+
+    fn steps(&mut self) -> Result<(), Broken> {
+        let end = self.calm_from + self.scenario.patience;
+        while let Some(Reverse((at, order))) = self.queue.pop() {
+            self.now = at;
+            self.report.steps += 1;
+            if self.report.steps > MOST_STEPS {
+                return broken("liveness", "the world goes round in circles".into());
+            }
+            let (index, life, event) = self.events.remove(&order).expect("queued once");
+            if let Some(process) = self.processes.get(index) {
+                // what has left the process goes its way; what is for another life is void
+                let outside = matches!(event, Event::Reach(_));
+                if !outside && process.life != life {
+                    continue;
+                }
+                if !outside && process.paused_until > at {
+                    let until = process.paused_until;
+                    self.push(until, index, event);
+                    continue;
+                }
+            }
+            if matches!(event, Event::Look4All) {
+                match self.missing() {
+                    None => break,
+                    Some(missing) if at > end => {
+                        self.search();
+                        return broken("W2 liveness", missing);
+                    }
+                    Some(_) => self.push(at + 5_000, NOBODY, Event::Look4All),
+                }
+                self.give_seed()?;
+                continue;
+            }
+            self.step(index, event)?;
+        }
+        self.report.took = self.now;
+        Ok(())
+    }
+
+    fn step(&mut self, index: usize, event: Event) -> Result<(), Broken> {
+        match event {
+            Event::Wake => self.wake(index),
+            Event::Hear(inputs) => {
+                for input in inputs {
+                    self.hear(index, input)?;
+                }
+                Ok(())
+            }
+            Event::Reach(output) => self.reach(index, output),
+            Event::Written(number) => self.written(index, number),
+            Event::Look => self.look(index),
+            Event::Bytes => self.bytes(index),
+            Event::Ended(unit, page) => self.ended(index, unit, page),
+            Event::Start => self.start(index),
+            Event::Deliver(subject) => {
+                self.scheduled.remove(&subject);
+                self.deliver(subject);
+                Ok(())
+            }
+            Event::Fault(fault) => self.fault(fault),
+            Event::Forget(engine) => {
+                self.tell(|| "the engine forgets".into());
+                self.engine = *engine;
+                for subject in self.engine.waiting().collect::<Vec<_>>() {
+                    self.deliver(subject);
+                }
+                Ok(())
+            }
+            Event::Look4All => Ok(()),
+        }
+    }
+
+    fn start(&mut self, index: usize) -> Result<(), Broken> {
+        let (now, flaw) = (self.now, self.scenario.flaw);
+        let boot = self.rng.random();
+        let process = &mut self.processes[index];
+        if process.robot.is_some() {
+            return Ok(());
+        }
+        process.life += 1;
+        process.restore();
+        let local = process.clock.local(now);
+        let robot = Robot::flawed(process.settings.clone(), boot, local, &process.disk, flaw);
+        process.robot = Some(robot);
+        let (id, commits) = (process.settings.robot, process.disk.len());
+        self.tell(|| format!("{id} starts with {commits} commits on disk"));
+        self.wake(index)
+    }
+
+    fn wake(&mut self, index: usize) -> Result<(), Broken> {
+        let visits = self.scenario.visits;
+        let process = &mut self.processes[index];
+        let idle = process.idle(visits);
+        let waiting = process.rows.values().flatten();
+        let wanted = waiting.filter(|(_, seen)| **seen < visits).count() as f64;
+        let leave = process.leaving;
+        self.hear(index, Input::Tick)?;
+        if self.processes[index].robot.is_some() {
+            // a page is worth less the more often it was visited
+            let demand = fleet::demand::Curve::of(|price| wanted / (1.0 + price));
+            self.hear(index, Input::Load { demand, idle })?;
+        }
+        if leave {
+            self.hear(index, Input::Leave)?;
+        }
+        let (now, process) = (self.now, &mut self.processes[index]);
+        let Some(robot) = &process.robot else {
+            return Ok(());
+        };
+        if robot.has_left() {
+            let id = process.settings.robot;
+            process.die();
+            self.tell(|| format!("{id} has left"));
+            return Ok(());
+        }
+        process.subjects = robot.subjects();
+        let at = process.clock.when(robot.deadline()).max(now + 1);
+        let subjects = process.subjects.clone();
+        self.push(at, index, Event::Wake);
+        for subject in subjects {
+            if self.engine.depth(subject) > 0 {
+                self.deliver(subject);
+            }
+        }
+        self.look(index)
+    }
+
+    fn hear(&mut self, index: usize, input: Input) -> Result<(), Broken> {
+        let process = &mut self.processes[index];
+        let local = process.clock.local(self.now);
+        let Some(robot) = &mut process.robot else {
+            return Ok(());
+        };
+        let outputs = robot.handle(local, input);
+        self.perform(index, outputs)
+    }
+
+    /// Whoever gives the seed gives it again until somebody has it on disk.
+    fn give_seed(&mut self) -> Result<(), Broken> {
+        let mut records = (self.processes.iter()).flat_map(|p| p.disk.iter().flat_map(|c| c.iter()));
+        let admitted = records.any(|record| matches!(record, Record::Admit(_)));
+        self.seeded |= admitted;
+        if self.seeded {
+            return Ok(());
+        }
+        let seed = self.web.parcel(self.web.pages().next().expect("a page"));
+        self.hear(0, Input::Seed(seed))
+    }
+
+    /// What is missing, if anything is.
+    fn missing(&self) -> Option<String> {
+        let visits = self.scenario.visits;
+        let mut best: BTreeMap<Page, u32> = BTreeMap::new();
+        for (page, seen) in self.processes.iter().flat_map(|p| p.rows.values().flatten()) {
+            let known = best.entry(*page).or_default();
+            *known = seen.max(known).to_owned();
+        }
+        let unknown = self.web.pages().filter(|p| !best.contains_key(p)).count();
+        let waiting = best.values().filter(|seen| **seen < visits).count();
+        let leavers = self.processes.iter().filter(|p| p.leaving && p.robot.is_some());
+        let leavers = leavers.count();
+        (unknown + waiting + leavers > 0).then(|| {
+            format!(
+                "{unknown} of {} pages are nowhere, {waiting} wait, {leavers} robots want to leave",
+                self.web.len()
+            )
+        })
+    }
+
+    /// Tells where the first page that nobody has was last written of.
+    fn search(&mut self) {
+        let has = |page: &Page| self.processes.iter().any(|p| p.rows.values().any(|r| r.contains_key(page)));
+        let Some(page) = self.web.pages().find(|page| !has(page)) else {
+            return;
+        };
+        let url = self.web.parcel(page);
+        let mut lines = vec![format!("{page:?} is nowhere")];
+        for process in &self.processes {
+            let id = process.settings.robot;
+            let records = process.disk.iter().flat_map(|commit| commit.iter());
+            for record in records.filter(|record| mentions(record, &url)) {
+                lines.push(format!("{id} has on disk {record:?}"));
+                if let Record::Out(number, _) = record {
+                    let mut all = process.disk.iter().flat_map(|commit| commit.iter());
+                    let receipted = all.any(|r| matches!(r, Record::Receipted(n) if n == number));
+                    lines.push(format!("  which has a receipt: {receipted}"));
+                }
+            }
+        }
+        lines.extend(self.engine.search(&|record| mentions(record, &url)));
+        for line in lines {
+            self.tell(|| line);
+        }
+    }
+
+    fn outcome(mut self) -> Outcome {
+        let mut pages: BTreeMap<Page, (RobotId, u32)> = BTreeMap::new();
+        for process in &self.processes {
+            for (page, seen) in process.rows.values().flatten() {
+                let entry = pages.entry(*page).or_insert((process.settings.robot, *seen));
+                if *seen > entry.1 {
+                    *entry = (process.settings.robot, *seen);
+                }
+            }
+        }
+        self.report.pairs = self.pairs.len() as u64;
+        let fetched = self.web.fetched().values();
+        let visits = self.scenario.visits;
+        self.report.again = fetched.map(|n| u64::from(n.saturating_sub(visits))).sum();
+        Outcome {
+            report: self.report,
+            pages,
+            requests: self.requests,
+        }
+    }
+
+    fn note_sent(&mut self, robot: RobotId, records: &[Record]) {
+        for record in records {
+            if let Record::Out(_, Cargo::Url(parcel)) = record {
+                self.pairs
+                    .insert((robot, parcel.name.clone(), parcel.path.clone()));
+            }
+        }
+    }
+}
+
+/// Whether a record is about a URL.
+fn mentions(record: &Record, url: &fleet::parcel::Parcel) -> bool {
+    match record {
+        Record::Admit(parcel) | Record::Waiting(parcel) | Record::Out(_, Cargo::Url(parcel)) => {
+            (&parcel.name, &parcel.path) == (&url.name, &url.path)
+        }
+        Record::Bound(name, _) | Record::Dispatched(name) => *name == url.name,
+        _ => false,
+    }
+}

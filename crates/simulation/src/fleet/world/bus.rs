@@ -1,0 +1,277 @@
+//! Between processes and the engine: delays, losses, doubles, gaps.
+
+use std::sync::Arc;
+
+use fleet::identity::Millis;
+use fleet::io::{Delivery, Input, Outcome, Output, Tail};
+use fleet::key::{Key, Value};
+use fleet::parcel::{Message, Subject};
+use rand::RngExt;
+
+use super::super::checks::{Broken, broken, moves_only_what_it_must};
+use super::{Event, NOBODY, World};
+
+/// A process that gets no answer gives up after this.
+const TIMEOUT: Millis = 5_000;
+/// A delivery that is not acknowledged comes again after this.
+const ACKNOWLEDGE: Millis = 15_000;
+
+impl World<'_> {
+    fn delay(&mut self) -> Millis {
+        if self.noisy() && self.rng.random_range(0..20) == 0 {
+            return self.rng.random_range(100..3_000);
+        }
+        self.rng.random_range(2..40)
+    }
+
+    fn noisy(&self) -> bool {
+        self.scenario.noisy && self.now < self.calm_from
+    }
+
+    /// Whether something gets lost on the way.
+    fn lost(&mut self, index: usize) -> bool {
+        let cut = self.processes.get(index).is_some_and(|p| p.cut_until > self.now);
+        cut || (self.noisy() && self.rng.random_range(0..50) == 0)
+    }
+
+    pub(super) fn send(&mut self, index: usize, output: Output) {
+        if self.lost(index) {
+            return self.no_answer(index, &output);
+        }
+        let at = self.now + self.delay();
+        self.push(at, index, Event::Reach(output));
+    }
+
+    /// The process will give up on it.
+    fn no_answer(&mut self, index: usize, output: &Output) {
+        let input = match output {
+            Output::Swap { token, .. }
+            | Output::Publish { token, .. }
+            | Output::Put(token, ..)
+            | Output::Seal(token, _) => Input::Outcome(*token, Outcome::Unknown),
+            Output::Append { .. } | Output::Tail(_) => Input::Log(Tail {
+                entries: None,
+                sealed: false,
+            }),
+            Output::Replay(session) => Input::Records(*session, None),
+            Output::Get(name) => Input::Object(name.clone(), None),
+            _ => return,
+        };
+        let at = self.now + TIMEOUT;
+        self.push(at, index, Event::Hear(vec![input]));
+    }
+
+    fn answer(&mut self, index: usize, output: &Output, inputs: Vec<Input>) {
+        if self.lost(index) {
+            return self.no_answer(index, output);
+        }
+        let mut at = self.now + self.delay();
+        let late = self.processes[index].late_until;
+        if late > self.now && matches!(output, Output::Swap { .. } | Output::Poll(_)) {
+            at = late + 1;
+        }
+        self.push(at, index, Event::Hear(inputs));
+    }
+
+    pub(super) fn reach(&mut self, index: usize, output: Output) -> Result<(), Broken> {
+        let now = self.now;
+        if now < self.gap_until {
+            self.no_answer(index, &output);
+            if self.rng.random() {
+                let at = self.gap_until + self.rng.random_range(1..500);
+                self.push(at, index, Event::Reach(output));
+            }
+            return Ok(());
+        }
+        let inputs = match &output {
+            Output::Poll(group) => {
+                let stale = self.noisy() && self.rng.random_range(0..10) == 0;
+                let lag = if stale { 3_000 } else { 0 };
+                let cells = self.engine.read(now, *group, lag);
+                let reads = cells.into_iter().map(|(key, revision, value)| Input::Read {
+                    key,
+                    revision,
+                    value,
+                });
+                reads.chain([Input::Polled(*group)]).collect()
+            }
+            Output::Swap {
+                token,
+                key,
+                revision,
+                value,
+            } => {
+                let outcome = self.swap(*key, *revision, value)?;
+                vec![Input::Outcome(*token, outcome)]
+            }
+            Output::Publish {
+                token,
+                subject,
+                message,
+            } => {
+                let full = now < self.full_until && matches!(message, Message::Batch(_));
+                let outcome = if full {
+                    Outcome::Refused
+                } else {
+                    self.publish(*subject, message)
+                };
+                vec![Input::Outcome(*token, outcome)]
+            }
+            Output::Acknowledge(Delivery(delivery)) => {
+                if let Some((subject, id)) = self.deliveries.remove(delivery) {
+                    self.engine.acknowledge(subject, id);
+                }
+                return Ok(());
+            }
+            Output::Append {
+                session,
+                expected,
+                entries,
+            } => {
+                let tail = self.engine.append(*session, *expected, entries);
+                if !tail.sealed && tail.entries == Some(expected + entries.len() as u64) {
+                    for entry in entries {
+                        self.checks.logged(*session, entry)?;
+                    }
+                }
+                vec![Input::Log(tail)]
+            }
+            Output::Tail(session) => vec![Input::Log(self.engine.tail(*session))],
+            Output::Seal(token, session) => {
+                self.engine.seal(*session);
+                self.report.evicted += 1;
+                self.tell(|| format!("the log of {session:?} is sealed"));
+                vec![Input::Outcome(*token, Outcome::Done(0))]
+            }
+            Output::Replay(session) => vec![Input::Records(*session, self.engine.replay(*session))],
+            Output::Put(token, name, bytes) => {
+                // the engine may say that it has an object and not have it
+                if !(self.noisy() && self.rng.random_range(0..40) == 0) {
+                    self.engine.put(name.clone(), Arc::clone(bytes));
+                }
+                vec![Input::Outcome(*token, Outcome::Done(0))]
+            }
+            Output::Get(name) => vec![Input::Object(name.clone(), self.engine.object(name))],
+            _ => return Ok(()),
+        };
+        self.answer(index, &output, inputs);
+        Ok(())
+    }
+
+    fn swap(&mut self, key: Key, revision: u64, value: &Value) -> Result<Outcome, Broken> {
+        if let (Value::Plan(plan), Some((_, Value::Plan(before)))) = (value, self.engine.get(&key))
+        {
+            let addresses = self.web.addresses();
+            moves_only_what_it_must(before, plan, &addresses, self.scenario.flaw)?;
+        }
+        let outcome = self.engine.swap(self.now, key, revision, value.clone());
+        let Outcome::Done(revision) = outcome else {
+            return Ok(outcome);
+        };
+        self.report.swaps += 1;
+        match value {
+            Value::Lease(lease) if lease.sealed => self.lease_is_over(lease.session)?,
+            Value::Plan(plan) => self.tell(|| {
+                let members: Vec<String> = (plan.seats.iter())
+                    .map(|s| format!("{:?}.{} {:?}", s.member, s.incarnation, s.standing))
+                    .collect();
+                let dead = &plan.dead;
+                format!(
+                    "plan {} of {} by {}: {}; dead {dead:?}",
+                    plan.version,
+                    plan.group,
+                    plan.maker,
+                    members.join(", ")
+                )
+            }),
+            _ => {}
+        }
+        for index in 0..self.processes.len() {
+            let process = &self.processes[index];
+            let reads = process.robot.is_some() && process.settings.path.contains(&key.group);
+            // watches are late or hang
+            if !reads || (self.scenario.noisy && self.rng.random_range(0..10) == 0) {
+                continue;
+            }
+            let value = value.clone();
+            let input = Input::Read {
+                key,
+                revision,
+                value,
+            };
+            if self.lost(index) {
+                continue;
+            }
+            let at = self.now + self.delay();
+            self.push(at, index, Event::Hear(vec![input]));
+        }
+        Ok(outcome)
+    }
+
+    /// W15: when others say that a session is over, its holder says so too.
+    fn lease_is_over(&mut self, session: fleet::identity::Session) -> Result<(), Broken> {
+        self.tell(|| format!("the lease of {session:?} is sealed"));
+        let holder = self.processes.iter().find(|p| p.settings.robot == session.robot);
+        let Some((process, robot)) = holder.and_then(|p| Some((p, p.robot.as_ref()?))) else {
+            return Ok(());
+        };
+        let local = process.clock.local(self.now);
+        // an engine that forgets renewals may be trusted less: then the quiet time holds alone
+        if robot.session() == Some(session) && robot.lease_until() > local && !self.forgetful {
+            let left = robot.lease_until() - local;
+            return broken(
+                "W15 leases end first for the holder",
+                format!("{} still has {left} ms", session.robot),
+            );
+        }
+        Ok(())
+    }
+
+    fn publish(&mut self, subject: Subject, message: &Message) -> Outcome {
+        self.report.messages += 1;
+        if let Message::Batch(batch) = message {
+            for (number, _) in &batch.entries {
+                self.checks.published(batch.origin.session, *number);
+            }
+        }
+        let id = self.engine.publish(subject, Arc::new(message.clone()));
+        self.deliver(subject);
+        Outcome::Done(id)
+    }
+
+    /// Gives what waits in a queue to whoever reads it.
+    pub(super) fn deliver(&mut self, subject: Subject) {
+        let now = self.now;
+        let readers: Vec<usize> = (0..self.processes.len())
+            .filter(|&i| {
+                let process = &self.processes[i];
+                process.robot.is_some()
+                    && process.cut_until <= now
+                    && process.subjects.contains(&subject)
+            })
+            .collect();
+        let mut out = Vec::new();
+        for queued in self.engine.ready(subject, now) {
+            if readers.is_empty() {
+                break;
+            }
+            queued.out_until = now + ACKNOWLEDGE;
+            out.push((queued.id, Arc::clone(&queued.message)));
+        }
+        for (id, message) in out {
+            let copies = 1 + usize::from(self.noisy() && self.rng.random_range(0..60) == 0);
+            for _ in 0..copies {
+                let reader = readers[self.rng.random_range(0..readers.len())];
+                self.order += 1;
+                let delivery = self.order;
+                self.deliveries.insert(delivery, (subject, id));
+                let input = Input::Message(Delivery(delivery), Message::clone(&message));
+                let at = now + self.delay();
+                self.push(at, reader, Event::Hear(vec![input]));
+            }
+        }
+        if self.engine.depth(subject) > 0 && self.scheduled.insert(subject) {
+            self.push(now + ACKNOWLEDGE, NOBODY, Event::Deliver(subject));
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! What processes do for themselves: write to disk, and fetch.
+
+use fleet::flaw::Flaw;
+use fleet::identity::Unit;
+use fleet::io::{Input, Output};
+use fleet::record::Record;
+use rand::RngExt;
+
+use super::super::checks::{Broken, broken};
+use super::super::process::{Line, Writing, row};
+use super::super::web::{Page, Request, Web};
+use super::{Event, World};
+
+impl World<'_> {
+    pub(super) fn perform(&mut self, index: usize, outputs: Vec<Output>) -> Result<(), Broken> {
+        for output in outputs {
+            match output {
+                Output::Write(number, records) => {
+                    let robot = self.processes[index].settings.robot;
+                    self.note_sent(robot, &records);
+                    self.own_after_all(index, &records);
+                    let fast = self.rng.random_range(2..40);
+                    let process = &mut self.processes[index];
+                    process.apply(&records);
+                    process.unwritten.push_back((number, records));
+                    let slow = process.slow;
+                    let extra = if slow > 0 { self.rng.random_range(0..slow) } else { 0 };
+                    let process = &mut self.processes[index];
+                    let at = process.disk_free.max(self.now) + fast + extra;
+                    process.disk_free = at;
+                    self.push(at, index, Event::Written(number));
+                }
+                Output::Resolve(name) => {
+                    let robot = self.processes[index].settings.robot;
+                    let server = self.web.resolve(Web::host(&name), robot, self.now);
+                    let at = self.now + self.rng.random_range(5..300);
+                    let input = Input::Resolved(name, Some(server));
+                    self.push(at, index, Event::Hear(vec![input]));
+                }
+                Output::Open(unit, from) => self.open(index, unit, from)?,
+                Output::Close(unit) => self.close(index, unit)?,
+                Output::Forget(unit) => {
+                    let process = &mut self.processes[index];
+                    let robot = process.settings.robot;
+                    process.rows.remove(&unit);
+                    process.lines.remove(&unit);
+                    self.tell(|| format!("{robot} has handed {unit} over"));
+                }
+                Output::Reset => {
+                    let robot = self.processes[index].settings.robot;
+                    self.tell(|| format!("{robot} lost its share and begins anew"));
+                    self.processes[index].die();
+                    self.processes[index].disk.clear();
+                    self.checks.wiped(index);
+                    let at = self.now + 500;
+                    self.push(at, index, Event::Start);
+                    return Ok(());
+                }
+                wish => self.send(index, wish),
+            }
+        }
+        Ok(())
+    }
+
+    /// Entries that were their sender's own after all need no publication.
+    fn own_after_all(&mut self, index: usize, records: &[Record]) {
+        let session = self.processes[index].robot.as_ref().and_then(|r| r.session());
+        for record in records {
+            if let (Record::Receipted(number), Some(session)) = (record, session) {
+                self.checks.published(session, *number);
+            }
+        }
+    }
+
+    pub(super) fn written(&mut self, index: usize, number: u64) -> Result<(), Broken> {
+        let process = &mut self.processes[index];
+        if let Some((loses_disk, down)) = process.doomed.take() {
+            return self.kill(index, loses_disk, down);
+        }
+        while let Some((_, records)) = process.unwritten.pop_front_if(|(n, _)| *n <= number) {
+            self.checks.wrote(index, &records)?;
+            process.disk.push(records);
+        }
+        self.hear(index, Input::Committed(number))
+    }
+
+    fn open(&mut self, index: usize, unit: Unit, from: u64) -> Result<(), Broken> {
+        let robot = self.processes[index].settings.robot;
+        self.tell(|| format!("{robot} owns {unit}"));
+        self.alone(index, unit)?;
+        if matches!(unit, Unit::Server(_)) {
+            let process = &mut self.processes[index];
+            let line = process.lines.entry(unit).or_default();
+            line.closing = false;
+            line.next = line.next.max(from);
+            return self.look(index);
+        }
+        Ok(())
+    }
+
+    /// W1: nobody else who could act owns the unit.
+    fn alone(&self, index: usize, unit: Unit) -> Result<(), Broken> {
+        for (other, process) in self.processes.iter().enumerate() {
+            let Some(robot) = process.robot.as_ref().filter(|_| other != index) else {
+                continue;
+            };
+            let local = process.clock.local(self.now);
+            if robot.lease_valid(local) && robot.owned().any(|owned| owned == unit) {
+                let (a, b) = (self.processes[index].settings.robot, process.settings.robot);
+                return broken("W1 one owner", format!("{a} and {b} own {unit}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, index: usize, unit: Unit) -> Result<(), Broken> {
+        let process = &mut self.processes[index];
+        let robot = process.settings.robot;
+        let line = process.lines.entry(unit).or_default();
+        line.closing = true;
+        let busy = line.busy;
+        self.tell(|| format!("{robot} closes {unit}"));
+        if busy { Ok(()) } else { self.export(index, unit) }
+    }
+
+    fn export(&mut self, index: usize, unit: Unit) -> Result<(), Broken> {
+        if matches!(unit, Unit::Register(_)) {
+            return Ok(());
+        }
+        let (records, ages) = self.processes[index].export(unit, &self.web, self.now);
+        let input = Input::Exported {
+            unit,
+            records,
+            ages,
+        };
+        // told in its own turn, so that the protocol is never called inside itself
+        self.push(self.now, index, Event::Hear(vec![input]));
+        Ok(())
+    }
+
+    /// Sends the next request to the gate, or looks again when one may go.
+    pub(super) fn look(&mut self, index: usize) -> Result<(), Broken> {
+        let visits = self.scenario.visits;
+        let now = self.now;
+        let process = &mut self.processes[index];
+        let Some(robot) = &process.robot else {
+            return Ok(());
+        };
+        if process.writing.is_some() {
+            return Ok(());
+        }
+        let local = process.clock.local(now);
+        let paced = robot.paced();
+        let mut soonest = u64::MAX;
+        let mut chosen = None;
+        for (&unit, line) in &process.lines {
+            if line.busy || line.closing {
+                continue;
+            }
+            let Some(page) = process.next_page(unit, visits) else {
+                continue;
+            };
+            let at = line.next.max(paced);
+            if at <= local && robot.may_request(local, unit) {
+                chosen = Some((unit, page));
+                break;
+            }
+            if at > local {
+                soonest = soonest.min(at);
+            }
+        }
+        if let Some((unit, page)) = chosen {
+            process.writing = Some(Writing {
+                unit,
+                page,
+                checked: now,
+            });
+            self.push(now + 1, index, Event::Bytes);
+            if let Some(sleep) = self.processes[index].sleepy.take() {
+                self.report.pauses_at_gate += 1;
+                self.pause(index, sleep);
+            }
+        } else if soonest < u64::MAX {
+            let at = process.clock.when(soonest);
+            // ticks come every second anyway
+            if at < now + 1_000 && (process.look_at <= now || at < process.look_at) {
+                process.look_at = at.max(now + 1);
+                self.push(at.max(now + 1), index, Event::Look);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn bytes(&mut self, index: usize) -> Result<(), Broken> {
+        let now = self.now;
+        let process = &mut self.processes[index];
+        let (Some(writing), Some(robot)) = (process.writing.take(), &mut process.robot) else {
+            return Ok(());
+        };
+        let Writing {
+            unit,
+            page,
+            checked,
+        } = writing;
+        let local = process.clock.local(now);
+        let (slept, valid) = (now > checked + 1, robot.lease_valid(local));
+        let session = robot.session();
+        robot.requested(local);
+        let id = process.settings.robot;
+        let line = process.lines.entry(unit).or_insert_with(Line::default);
+        line.busy = true;
+        line.last = Some(local);
+        line.next = local + self.scenario.interval;
+        let lasts = self.rng.random_range(30..2_000);
+        let lasts = if self.rng.random_range(0..20) == 0 { lasts * 4 } else { lasts };
+        let Unit::Server(server) = unit else {
+            return Ok(());
+        };
+        self.report.requests += 1;
+        self.push(now + lasts, index, Event::Ended(unit, page));
+        if slept && !valid {
+            // the one that nobody can prevent
+            self.report.late += 1;
+            self.tell(|| format!("{id} asks {server} in its sleep"));
+            return self.look(index);
+        }
+        if !valid {
+            return broken("W15 no lease, no request", format!("{id} asks {server}"));
+        }
+        self.requests.push(now);
+        self.tell(|| format!("{id} {session:?} asks {server} for {page:?}"));
+        self.alone(index, unit)?;
+        self.checks.requested(now, self.scenario.budget)?;
+        let request = Request {
+            robot: id,
+            start: now,
+            end: now + lasts,
+        };
+        if let Some(last) = self.web.request(page, server, request, self.scenario.interval) {
+            return broken(
+                "W3/W4 politeness",
+                format!("{id} asks {server} for {page:?}; before: {last:?}"),
+            );
+        }
+        self.look(index)
+    }
+
+    pub(super) fn ended(&mut self, index: usize, unit: Unit, page: Page) -> Result<(), Broken> {
+        let own_dns = self.scenario.flaw == Some(Flaw::OwnDns);
+        let (now, process) = (self.now, &mut self.processes[index]);
+        let Some(robot) = &mut process.robot else {
+            return Ok(());
+        };
+        let line = process.lines.entry(unit).or_default();
+        line.busy = false;
+        let closing = line.closing;
+        let id = process.settings.robot;
+        let seen = process.rows.get(&unit).and_then(|rows| rows.get(&page));
+        let visits = seen.copied().unwrap_or(0) + 1;
+        let mut links: Vec<_> = self.web.links(page).collect();
+        for link in &mut links {
+            if own_dns {
+                link.server = Some(self.web.resolve(Web::host(&link.name), id, now));
+            }
+        }
+        let local = process.clock.local(now);
+        let outputs = robot.handle(
+            local,
+            Input::Visited {
+                unit,
+                row: row(page, visits),
+                links,
+            },
+        );
+        if let Some(session) = robot.session() {
+            for output in &outputs {
+                if let Output::Write(_, records) = output {
+                    self.checks.visited(session, records);
+                }
+            }
+        }
+        self.perform(index, outputs)?;
+        if closing {
+            self.export(index, unit)?;
+        }
+        self.look(index)
+    }
+}

@@ -1,0 +1,109 @@
+//! What goes wrong.
+
+use std::net::IpAddr;
+
+use fleet::filter::Block;
+use fleet::identity::{Member, Millis};
+use fleet::plan::Standing;
+use partition::routing::Prefix;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::super::checks::Broken;
+use super::super::scenario::Fault;
+use super::{Event, NOBODY, World};
+
+impl World<'_> {
+    pub(super) fn fault(&mut self, fault: Fault) -> Result<(), Broken> {
+        let now = self.now;
+        self.tell(|| format!("{fault:?}"));
+        match fault {
+            Fault::Kill(index, down) => self.kill(index, false, down)?,
+            Fault::DiskLoss(index, down) => self.kill(index, true, down)?,
+            Fault::KillInCommit(index, down) => self.processes[index].doomed = Some((false, down)),
+            Fault::DiskLossInPump(index, down) => {
+                // while nothing can be published rows wait for their links
+                self.gap_until = now + 4_000;
+                let at = now + self.rng.random_range(4_000..4_600);
+                self.push(at, NOBODY, Event::Fault(Fault::DiskLoss(index, down)));
+            }
+            Fault::Pause(index, long) => self.pause(index, long),
+            Fault::PauseAtGate(index, long) => self.processes[index].sleepy = Some(long),
+            Fault::Partition(index, long) => self.processes[index].cut_until = now + long,
+            Fault::LateAnswer(index, long) => {
+                let late = now + self.rng.random_range(9_000..20_000);
+                self.processes[index].late_until = late;
+                let cut = Fault::Partition(index, long);
+                self.push(late + 100, NOBODY, Event::Fault(cut));
+            }
+            Fault::SlowDisk(index, slow) => self.processes[index].slow = slow,
+            Fault::Gap(long) => self.gap_until = now + long,
+            Fault::Amnesia(long) => {
+                let memory = Box::new(self.engine.clone());
+                self.push(now + long, NOBODY, Event::Forget(memory));
+            }
+            Fault::Full(long) => self.full_until = now + long,
+            Fault::Join(index) => self.start(index)?,
+            Fault::Leave(index) => self.processes[index].leaving = true,
+            Fault::Divide(seed) => self.divide(seed),
+        }
+        Ok(())
+    }
+
+    pub(super) fn kill(&mut self, index: usize, disk: bool, down: Millis) -> Result<(), Broken> {
+        let robot = self.processes[index].settings.robot;
+        let lost = self.processes[index].unwritten.len();
+        let with = if disk { "and its disk " } else { "" };
+        self.tell(|| format!("{robot} {with}dies, {lost} commits unwritten"));
+        let process = &mut self.processes[index];
+        process.die();
+        if disk {
+            process.disk.clear();
+            self.checks.wiped(index);
+        }
+        // another boot, another origin of the clock
+        let process = &mut self.processes[index];
+        process.clock.origin = self.rng.random_range(0..1 << 40);
+        process.paused_until = 0;
+        let at = self.now + down;
+        self.push(at, index, Event::Start);
+        Ok(())
+    }
+
+    pub(super) fn pause(&mut self, index: usize, long: Millis) {
+        let until = self.now + long;
+        let process = &mut self.processes[index];
+        process.paused_until = process.paused_until.max(until);
+        let robot = process.settings.robot;
+        self.tell(|| format!("{robot} sleeps for {long} ms"));
+    }
+
+    /// A new table for the fleet, from wherever its partitioner is.
+    fn divide(&mut self, seed: u64) {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let addresses: Vec<IpAddr> = self.web.addresses();
+        for process in &mut self.processes {
+            let group = process.settings.path[0];
+            let Some(robot) = process.robot.as_mut().filter(|r| r.makes(group)) else {
+                continue;
+            };
+            let plan = robot.plans().find(|plan| plan.group == group);
+            let members: Vec<Member> = (plan.into_iter())
+                .flat_map(|plan| plan.seats.iter())
+                .filter(|seat| seat.standing == Standing::Active)
+                .map(|seat| seat.member)
+                .collect();
+            if members.is_empty() {
+                continue;
+            }
+            let table = (addresses.iter())
+                .filter_map(|&address| {
+                    let member = members[rng.random_range(0..members.len())];
+                    let listed = rng.random_range(0..3) > 0;
+                    listed.then(|| (Block(Prefix::host(address)), member))
+                })
+                .collect();
+            robot.divide(group, table);
+        }
+    }
+}
