@@ -3,13 +3,11 @@
 
 mod aggregate;
 mod lookup;
-mod prefix;
 mod router;
 mod table;
 
 pub use aggregate::{Unknown, aggregate};
 pub use lookup::Lookup;
-pub use prefix::{Family, Prefix, PrefixError};
 pub use router::{Assigned, Fleet, Router, RoutingError, Target};
 pub use table::{Entry, Table, TwoOwners};
 

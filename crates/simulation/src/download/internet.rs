@@ -1,10 +1,10 @@
 //! Round-trip times and distances between robots and addresses.
 
+use ground::Point;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-const EARTH_RADIUS_KM: f64 = 6371.0;
 /// Fitted to one-year medians between 32 cloud regions: `(7.5 + 0.016·km) ms`, with residuals
 /// whose logarithm has a standard deviation of 0.25. Of the constant, 4.5 ms are taken to be the
 /// mean access delay of a server, exponentially distributed.
@@ -12,25 +12,6 @@ const MS_AT_NO_DISTANCE: f64 = 3.0;
 const MS_PER_KM: f64 = 0.016;
 const SCATTER: f64 = 0.25;
 const ACCESS_MS: f64 = 4.5;
-
-/// A place on Earth, in degrees.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
-    /// North of the equator.
-    pub latitude: f64,
-    /// East of Greenwich.
-    pub longitude: f64,
-}
-
-impl Place {
-    /// Along the great circle.
-    pub fn kilometres_to(&self, other: &Self) -> f64 {
-        let (a, b) = (self.latitude.to_radians(), other.latitude.to_radians());
-        let across = (other.longitude - self.longitude).to_radians();
-        let half = ((b - a) / 2.0).sin().powi(2) + a.cos() * b.cos() * (across / 2.0).sin().powi(2);
-        2.0 * EARTH_RADIUS_KM * half.sqrt().min(1.0).asin()
-    }
-}
 
 /// What lies between robots and addresses.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +26,7 @@ pub struct Internet {
 
 impl Internet {
     /// RTTs that follow the distance between places with the scatter of real ones.
-    pub fn from_places(robots: &[Place], addresses: &[Place], seed: u64) -> Self {
+    pub fn from_places(robots: &[Point], addresses: &[Point], seed: u64) -> Self {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let access: Vec<f64> = addresses
             .iter()
@@ -62,14 +43,14 @@ impl Internet {
             rng.jump();
             let mut own = rng.clone();
             for (address, access) in addresses.iter().zip(&access) {
-                let km = robot.kilometres_to(address);
+                let km = robot.kilometres_to(*address);
                 internet.distance.push(km as f32);
                 internet
                     .rtt
                     .push(((access + path_ms(km, &mut own)) / 1000.0) as f32);
             }
             for l in 0..j {
-                let ms = path_ms(robot.kilometres_to(&robots[l]), &mut own);
+                let ms = path_ms(robot.kilometres_to(robots[l]), &mut own);
                 internet.between[j * robots.len() + l] = (ms / 1000.0) as f32;
                 internet.between[l * robots.len() + j] = (ms / 1000.0) as f32;
             }
@@ -173,7 +154,7 @@ mod tests {
 
     #[test]
     fn distances_are_those_of_the_map() {
-        let place = |latitude, longitude| Place {
+        let place = |latitude, longitude| Point {
             latitude,
             longitude,
         };
@@ -182,15 +163,15 @@ mod tests {
             place(41.15, -8.61),
             place(53.35, -6.26),
         );
-        assert!((lisbon.kilometres_to(&porto) - 274.0).abs() < 3.0);
-        assert!((lisbon.kilometres_to(&dublin) - 1641.0).abs() < 10.0);
-        assert_eq!(lisbon.kilometres_to(&lisbon), 0.0);
+        assert!((lisbon.kilometres_to(porto) - 274.0).abs() < 3.0);
+        assert!((lisbon.kilometres_to(dublin) - 1641.0).abs() < 10.0);
+        assert_eq!(lisbon.kilometres_to(lisbon), 0.0);
     }
 
     #[test]
     fn times_follow_the_distance_with_the_scatter_of_real_ones() {
-        let robots: Vec<Place> = (0..40)
-            .map(|k| Place {
+        let robots: Vec<Point> = (0..40)
+            .map(|k| Point {
                 latitude: f64::from(k) * 2.0 - 40.0,
                 longitude: f64::from(k * 37 % 300) - 150.0,
             })

@@ -1,8 +1,9 @@
 //! Generated national webs of the published shape.
 
-use super::internet::{Internet, Place};
+use super::internet::Internet;
 use super::web::{Host, Web};
 use crate::run::derive;
+use ground::Point;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -103,7 +104,7 @@ impl Shape {
     /// Places of addresses and robots, and the times between them.
     pub fn internet(&self, web: &Web, robots: usize) -> Internet {
         let mut rng = self.stream(1);
-        let cities: Vec<Place> = (0..CITIES).map(|_| somewhere(COUNTRY, &mut rng)).collect();
+        let cities: Vec<Point> = (0..CITIES).map(|_| somewhere(COUNTRY, &mut rng)).collect();
         let mut places = vec![None; web.addresses()];
         for host in 0..web.hosts() {
             let address = web.address_of(host as u32) as usize;
@@ -117,13 +118,13 @@ impl Shape {
             let foreign = somewhere(CONTINENT, &mut rng);
             places[address].get_or_insert(if abroad { foreign } else { cities[city] });
         }
-        let places: Vec<Place> = places
+        let places: Vec<Point> = places
             .into_iter()
             .map(|place| place.unwrap_or(cities[0]))
             .collect();
         // a fixed list, of which the first ones are taken
         let mut rng = self.stream(2);
-        let robots: Vec<Place> = (0..robots)
+        let robots: Vec<Point> = (0..robots)
             .map(|j| {
                 let area = if j % 2 == 0 { CONTINENT } else { COUNTRY };
                 somewhere(area, &mut rng)
@@ -253,8 +254,8 @@ impl Shape {
     }
 }
 
-fn somewhere([north, east]: [(f64, f64); 2], rng: &mut impl Rng) -> Place {
-    Place {
+fn somewhere([north, east]: [(f64, f64); 2], rng: &mut impl Rng) -> Point {
+    Point {
         latitude: rng.random_range(north.0..north.1),
         longitude: rng.random_range(east.0..east.1),
     }

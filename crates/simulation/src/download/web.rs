@@ -97,6 +97,11 @@ impl Web {
         self.names.len()
     }
 
+    /// All hosts.
+    pub fn all_hosts(&self) -> Range<u32> {
+        0..self.hosts() as u32
+    }
+
     /// Number of addresses.
     pub fn addresses(&self) -> usize {
         self.addresses

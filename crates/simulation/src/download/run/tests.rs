@@ -1,9 +1,9 @@
 use super::*;
 use crate::download::divide::{Nearness, Wishes, divide};
-use crate::download::internet::Place;
 use crate::download::politeness::Politeness;
 use crate::download::shape::Shape;
 use crate::download::web::{Host, Unit};
+use ground::Point;
 use partition::method::Method;
 use proptest::prelude::*;
 use rand::SeedableRng;
@@ -126,7 +126,7 @@ fn one_host(pages: u32) -> (Web, Internet) {
     };
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     let web = Web::new(vec![host], &[], &[], &mut rng);
-    let here = Place {
+    let here = Point {
         latitude: 40.0,
         longitude: -8.0,
     };
