@@ -2,6 +2,7 @@
 
 mod classical;
 mod default;
+mod factors;
 mod histories;
 mod lab;
 mod learning;
@@ -51,13 +52,13 @@ pub struct Arguments {
     #[arg(long)]
     full: bool,
 
-    /// A recorded history of changes, [NAME=]CSV[,ITEMS]; freshness-wikipedia takes the first,
-    /// default all of them
+    /// A recorded history of changes, [NAME=]CSV[,ITEMS]; of freshness-wikipedia the first is the
+    /// encyclopedia's, of which figures were published
     #[arg(long, value_name = "TRACE")]
     trace: Vec<TraceFile>,
 
-    /// Recorded data for rtt-approximation: a folder that has latency/; by default
-    /// that of the environment variable `EVERCRAWL_DATA`
+    /// Recorded data for rtt-approximation and the partitions: a folder that has latency/ and
+    /// graphs/; by default that of the environment variable `EVERCRAWL_DATA`
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 
@@ -82,6 +83,8 @@ enum What {
     FreshnessWebbase,
     /// Policies on the edits of an encyclopedia, or on generated histories like them
     FreshnessWikipedia,
+    /// The worst that RANDOM and MERGE can do, and curves over r
+    Factors,
     /// Three closed forms against simulation
     Classical,
     /// RTTs that nobody measured, by shortest path and by coordinates
@@ -108,6 +111,13 @@ impl What {
         let value = self.to_possible_value();
         let help = value.and_then(|value| value.get_help().map(ToString::to_string));
         help.unwrap_or_default()
+    }
+
+    fn takes_data(self) -> bool {
+        matches!(
+            self,
+            Self::RttApproximation | Self::PartitionAlgebraic | Self::PartitionDownload
+        )
     }
 
     fn takes_traces(self) -> bool {
@@ -207,6 +217,7 @@ fn reproduce(arguments: &Arguments) -> Result<()> {
         let outcome = match what {
             What::FreshnessWebbase => webbase::run(&lab)?,
             What::FreshnessWikipedia => wikipedia::run(&lab)?,
+            What::Factors => factors::run(&lab)?,
             What::Classical => classical::run(&lab)?,
             What::RttApproximation => rtt::run(&lab)?,
             What::Learning => learning::run(&lab)?,
@@ -242,7 +253,7 @@ fn list() -> String {
 fn folder(arguments: &Arguments, what: What) -> PathBuf {
     let folder = arguments.out.join(what.name());
     let recorded = match what {
-        What::RttApproximation => arguments.recorded().is_some(),
+        what if what.takes_data() => arguments.recorded().is_some(),
         what if what.takes_traces() => !arguments.trace.is_empty(),
         _ => return folder,
     };
@@ -270,7 +281,7 @@ fn command(arguments: &Arguments, what: What) -> String {
             let _ = write!(text, ",{}", file(items));
         }
     }
-    if what == What::RttApproximation && arguments.recorded().is_some() {
+    if what.takes_data() && arguments.recorded().is_some() {
         text.push_str(" --data DIR");
     }
     let _ = write!(text, " --seed {}", arguments.seed);

@@ -8,7 +8,7 @@ mod report;
 mod trace;
 mod when;
 
-pub(crate) use download::{Row, against_robots};
+pub(crate) use download::{Row, against_robots, real};
 pub(crate) use input::replay;
 pub(crate) use trace::Trace;
 

@@ -1,14 +1,14 @@
 //! The three classical synchronisation orders: closed forms against simulation.
 
-use super::lab::{Lab, Question, Record, find, line};
+use super::lab::{Lab, Question, Record, find, line, over_seeds};
 use super::outcome::{Outcome, freshness_chart};
-use super::verdict::{Relation, Verdict, points};
+use super::verdict::{Band, Estimate, Figure, POINTS, Relation, Source, Verdict};
 use anyhow::Result;
 use desk::chart::{Line, Scale, Stroke};
 use freshness::allocate::{Allocation, Pages, Problem, allocate};
 use freshness::measure;
 use simulation::generate::{Parameters, PowerLaw, generate};
-use simulation::knowledge::Source;
+use simulation::knowledge;
 use simulation::sweep::Budget;
 use simulation::world::{Changes, Observe, World};
 use std::fmt::Write;
@@ -36,7 +36,7 @@ const VISITS_PER_PAGE: f64 = 400.0;
 /// Runs the experiment.
 pub fn run(lab: &Lab) -> Result<Outcome> {
     let pages = if lab.quick { 1_000 } else { 3_000 };
-    let runs = if lab.quick { 1 } else { 5 };
+    let seeds: Vec<u64> = lab.seeds().collect();
     let rate = generate(&Parameters {
         pages,
         servers: 1,
@@ -56,7 +56,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         .flat_map(|(order, _)| ALLOCATIONS.map(|a| format!("{order}-{}", a.name())))
         .collect();
     let policies: Vec<&str> = policies.iter().map(String::as_str).collect();
-    let (mut records, mut cells) = (Vec::new(), Vec::new());
+    let (mut records, mut cells): (Vec<Record>, Vec<Cell>) = (Vec::new(), Vec::new());
     for budget in BUDGETS {
         let world = Arc::new(World {
             server: vec![0; pages],
@@ -66,15 +66,17 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
             from: 0.0,
             until: VISITS_PER_PAGE * pages as f64 / (budget * changes),
         });
-        records.extend(lab.ask(&Question {
-            data: "generated",
-            policies: &policies,
-            budgets: &[(budget.to_string(), Budget::PerDay(budget * changes))],
-            knowledge: Source::Hindsight,
-            observe: Observe::LastModified,
-            runs,
-            world: &|_| Ok(Arc::clone(&world)),
-        })?);
+        for &seed in &seeds {
+            records.extend(lab.seeded(seed).ask(&Question {
+                data: "generated",
+                policies: &policies,
+                budgets: &[(budget.to_string(), Budget::PerDay(budget * changes))],
+                knowledge: knowledge::Source::Hindsight,
+                observe: Observe::LastModified,
+                runs: 1,
+                world: &|_| Ok(Arc::clone(&world)),
+            })?);
+        }
         for allocation in ALLOCATIONS {
             let problem = Problem {
                 pages: Pages {
@@ -90,7 +92,9 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
                 let each = rate.iter().zip(&plan.frequency);
                 let sum: f64 = each.map(|(&rate, &f)| closed(rate, f)).sum();
                 let policy = format!("{order}-{}", allocation.name());
-                let simulated = find(&records, &budget.to_string(), &policy).final_freshness;
+                let simulated = over_seeds(&records, |own| {
+                    find(own, &budget.to_string(), &policy).final_freshness
+                });
                 cells.push(Cell {
                     order,
                     allocation,
@@ -105,7 +109,8 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         title: "Classical synchronisation orders: closed forms against simulation",
         data: format!(
             "generated: {pages} pages on one server without politeness, Poisson changes, rates a \
-             power law from 0.1 to 10 a day; {VISITS_PER_PAGE} visits to the average page, {runs} run(s) of each"
+             power law from 0.1 to 10 a day; {VISITS_PER_PAGE} visits to the average page, {} runs of each",
+            seeds.len()
         ),
         seed: lab.seed,
         relations: relations(&cells),
@@ -128,7 +133,7 @@ struct Cell {
     allocation: Allocation,
     budget: f64,
     closed: f64,
-    simulated: f64,
+    simulated: Estimate,
 }
 
 fn relations(cells: &[Cell]) -> Vec<Relation> {
@@ -139,31 +144,40 @@ fn relations(cells: &[Cell]) -> Vec<Relation> {
                 .iter()
                 .filter(|c| c.order == order && (c.allocation == Allocation::Uniform) == is_uniform)
                 .collect();
-            let off = |cell: &&Cell| cell.simulated - cell.closed;
-            let worst = own.iter().map(|cell| off(cell).abs()).fold(0.0, f64::max);
-            let labels: Vec<String> = own
-                .iter()
-                .map(|cell| format!("{} {}", cell.allocation.name(), cell.budget))
-                .collect();
-            let differences = labels.iter().map(String::as_str).zip(own.iter().map(off));
-            relations.push(Relation::new(
-                format!("the closed form of {order}, {words} allocation"),
-                format!("simulation − form: {}", points(differences)),
-                Verdict::graded(worst < TOLERANCE, worst < 4.0 * TOLERANCE),
+            let off = |cell: &&Cell| {
+                let label = format!("{} {}", cell.allocation.name(), cell.budget);
+                let difference = Estimate {
+                    mean: cell.simulated.mean - cell.closed,
+                    ..cell.simulated
+                };
+                Figure::new(label, difference, Band::around(0.0, TOLERANCE))
+            };
+            relations.push(Relation::judged(
+                Source::Published,
+                format!("the closed form of {order}, {words} allocation (simulation − form)"),
+                POINTS,
+                &own.iter().map(off).collect::<Vec<_>>(),
             ));
         }
     }
     let of = |order: &str, allocation: Allocation, budget: f64| {
         let same = |c: &&Cell| c.order == order && c.allocation == allocation && c.budget == budget;
-        cells.iter().find(same).map_or(f64::NAN, |c| c.simulated)
+        let found = cells.iter().find(same);
+        found
+            .expect("every order was run at every budget")
+            .simulated
     };
     let ordered = BUDGETS.iter().all(|&budget| {
         let value = |order| of(order, Allocation::Uniform, budget);
-        value("fixed-order") > value("random-order")
-            && value("random-order") > value("purely-random")
+        let ahead = |a, b| {
+            let difference = value(a).minus(value(b));
+            difference.mean > difference.half
+        };
+        ahead("fixed-order", "random-order") && ahead("random-order", "purely-random")
     });
     relations.push(Relation::new(
-        "fixed order beats random order, which beats purely random",
+        Source::Published,
+        "fixed order beats random order, which beats purely random (by more than the interval)",
         if ordered {
             "at all budgets"
         } else {
@@ -171,42 +185,34 @@ fn relations(cells: &[Cell]) -> Vec<Relation> {
         },
         Verdict::of(ordered),
     ));
-    let behind: Vec<f64> = BUDGETS
-        .iter()
-        .map(|&budget| {
-            let value = |allocation| of("fixed-order", allocation, budget);
-            value(Allocation::Uniform) - value(Allocation::Proportional)
-        })
-        .collect();
-    let labels = BUDGETS.map(|budget| budget.to_string());
-    relations.push(Relation::new(
-        "visits in proportion to change rates are worse than uniform ones",
-        format!(
-            "uniform − proportional, fixed order: {}",
-            points(
-                labels
-                    .iter()
-                    .map(String::as_str)
-                    .zip(behind.iter().copied())
-            )
-        ),
-        Verdict::of(behind.iter().all(|&points| points > 0.0)),
+    let behind = |budget: f64| {
+        let value = |allocation| of("fixed-order", allocation, budget);
+        let behind = value(Allocation::Uniform).minus(value(Allocation::Proportional));
+        Figure::new(budget.to_string(), behind, Band::at_least(0.0))
+    };
+    relations.push(Relation::judged(
+        Source::Published,
+        "visits in proportion to change rates are worse than uniform ones (uniform − proportional, fixed order)",
+        POINTS,
+        &BUDGETS.map(behind),
     ));
     relations
 }
 
 fn table(cells: &[Cell]) -> String {
-    let mut text = "order,allocation,visits_per_change,closed_form,simulated\n".to_owned();
+    let mut text =
+        "order,allocation,visits_per_change,closed_form,simulated,simulated_ci95\n".to_owned();
     for c in cells {
         // writing to a string cannot fail
         let _ = writeln!(
             text,
-            "{},{},{},{:.6},{:.6}",
+            "{},{},{},{:.6},{:.6},{:.6}",
             c.order,
             c.allocation.name(),
             c.budget,
             c.closed,
-            c.simulated
+            c.simulated.mean,
+            c.simulated.half
         );
     }
     text

@@ -3,12 +3,12 @@
 
 use super::lab::{self, Lab, Question, Record, find, line, present};
 use super::outcome::{Outcome, freshness_chart};
-use super::verdict::{Relation, Verdict};
+use super::verdict::{LEAST_SEEDS, Relation, Source, Verdict};
 use anyhow::Result;
 use desk::bad_input::BadInput;
 use desk::chart::{Scale, Stroke};
 use desk::terminal::grouped;
-use simulation::knowledge::Source;
+use simulation::knowledge;
 use simulation::scenario::{self, Kind, Law, Scenario};
 use simulation::sweep::Budget;
 use simulation::world::{Observe, World};
@@ -20,14 +20,13 @@ const BUDGETS: [f64; 4] = [0.1, 0.25, 0.5, 1.0];
 /// What visits reveal; the first is what charts show.
 const MODES: [Observe; 3] = [Observe::LastModified, Observe::Bit, Observe::History];
 /// In the charts; others would hide these.
-const DRAWN: [&str; 7] = [
+const DRAWN: [&str; 6] = [
     "default",
     "index",
     "epochs",
     "merge-harmonic",
     "uniform",
     "q-learning",
-    "gradient",
 ];
 /// A rival that makes more visits than the budget, by this factor, is met with as many.
 const OVERSPENT: f64 = 1.005;
@@ -97,7 +96,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         all = shapes(lab)?;
     }
     let runs = match (lab.quick, lab.traces.is_empty()) {
-        (true, _) => 2,
+        (true, _) => LEAST_SEEDS,
         (false, false) => RECORDED_RUNS,
         (false, true) => GENERATED_RUNS,
     };
@@ -227,7 +226,13 @@ fn shapes(lab: &Lab) -> Result<Vec<Data>> {
 fn rivals() -> Vec<String> {
     // short names stand for these; nobody knows gaps for WOLF
     let twice = |name: &str| {
-        ["merge-uniform", "merge-proportional", "merge-opt-polite"].contains(&name)
+        [
+            "merge-uniform",
+            "merge-proportional",
+            "merge-opt-polite",
+            "greedy-printed",
+        ]
+        .contains(&name)
             || name.starts_with("purely-random-")
             || name.ends_with("-wolf")
     };
@@ -257,7 +262,12 @@ fn compare(
     // `default` with as many visits as another one made
     let with_as_many = |theirs: &Record, name: String| {
         let visits = Budget::PerDay(theirs.visits as f64 / data.days);
-        let mut ours = ask(&["default"], &[(name, visits)], Source::Online, runs)?;
+        let mut ours = ask(
+            &["default"],
+            &[(name, visits)],
+            knowledge::Source::Online,
+            runs,
+        )?;
         Ok::<Record, anyhow::Error>(ours.remove(0))
     };
     let budgets = BUDGETS.map(|visits| (visits.to_string(), Budget::PerChange(visits)));
@@ -267,17 +277,17 @@ fn compare(
     } else {
         rivals.iter().map(String::as_str).collect()
     };
-    let mut records = ask(&["default"], &budgets, Source::Online, runs)?;
-    for mut theirs in ask(&rivals, &budgets, Source::Online, runs)? {
+    let mut records = ask(&["default"], &budgets, knowledge::Source::Online, runs)?;
+    for mut theirs in ask(&rivals, &budgets, knowledge::Source::Online, runs)? {
         let ours = find(&records, &theirs.budget, "default").freshness;
         if !lab.quick && theirs.freshness > ours && theirs.freshness_ci95 > WIDE {
             let at = budgets.iter().filter(|(name, _)| *name == theirs.budget);
             let at: Vec<_> = at.cloned().collect();
-            theirs = ask(&[&theirs.policy], &at, Source::Online, MORE_RUNS)?.remove(0);
+            theirs = ask(&[&theirs.policy], &at, knowledge::Source::Online, MORE_RUNS)?.remove(0);
         }
         records.push(theirs);
     }
-    let hindsight = ask(&HINDSIGHT, &budgets, Source::Hindsight, runs)?;
+    let hindsight = ask(&HINDSIGHT, &budgets, knowledge::Source::Hindsight, runs)?;
     let mut again = Vec::new();
     for (budget, _) in &budgets {
         let ours = find(&records, budget, "default");
@@ -300,7 +310,7 @@ fn compare(
     records.extend(again);
     // the budget is but their first guess
     let guess = (String::new(), Budget::PerChange(1.0));
-    for mut theirs in ask(&PRODUCTION, &[guess], Source::Online, runs)? {
+    for mut theirs in ask(&PRODUCTION, &[guess], knowledge::Source::Online, runs)? {
         theirs.budget = format!("as {}", theirs.policy);
         let ours = with_as_many(&theirs, theirs.budget.clone())?;
         comparisons.push(Comparison::new("production", &ours, &theirs));
@@ -354,6 +364,7 @@ fn relations(all: &[Data], comparisons: &[Comparison]) -> Vec<Relation> {
             };
             let verdict = Verdict::of(lost.is_empty());
             relations.push(Relation::new(
+                Source::Ours,
                 format!("{}: {words}", data.name),
                 ours,
                 verdict,

@@ -1,6 +1,7 @@
 //! What experiments share: sizes, seeds, traces, and the runs themselves.
 
 use super::TraceFile;
+use super::verdict::{Estimate, LEAST_SEEDS};
 use crate::simulate::{Trace, replay};
 use anyhow::Result;
 use desk::bad_input::BadInput;
@@ -19,6 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where experiments are run.
+#[derive(Clone)]
 pub struct Lab<'a> {
     /// Small sizes.
     pub quick: bool,
@@ -37,6 +39,8 @@ pub struct Lab<'a> {
 #[derive(Clone, Debug, Serialize)]
 pub struct Record {
     pub data: String,
+    /// Of the data, where they are drawn anew.
+    pub seed: u64,
     pub knowledge: &'static str,
     pub observe: &'static str,
     pub budget: String,
@@ -53,6 +57,17 @@ pub struct Record {
     pub allocation_seconds: Option<f64>,
     pub simulated_days: f64,
     pub runs: usize,
+}
+
+impl Record {
+    /// Freshness over the time simulated, by runs.
+    pub fn estimate(&self) -> Estimate {
+        Estimate {
+            mean: self.freshness,
+            half: self.freshness_ci95,
+            seeds: self.runs,
+        }
+    }
 }
 
 /// A question to the simulator; everything not said here is the same for all experiments.
@@ -84,6 +99,20 @@ impl<'a> Lab<'a> {
             data: None,
             stop: stop_on_interrupt(),
         }
+    }
+
+    /// The same with another seed.
+    pub fn seeded(&self, seed: u64) -> Self {
+        Self {
+            seed,
+            ..self.clone()
+        }
+    }
+
+    /// Seeds for data that are drawn anew each time: as many as a verdict needs.
+    pub fn seeds(&self) -> impl Iterator<Item = u64> + use<> {
+        let first = self.seed;
+        (0..LEAST_SEEDS as u64).map(move |k| first + k)
     }
 
     /// Runs policies, all copies stale at the start.
@@ -119,7 +148,15 @@ impl<'a> Lab<'a> {
         let label = |row: usize| &question.budgets[row / question.policies.len()].0;
         let records = rows.into_iter().enumerate();
         Ok(records
-            .map(|(k, row)| record(question.data, (knowledge, observe), label(k), row))
+            .map(|(k, row)| {
+                record(
+                    question.data,
+                    self.seed,
+                    (knowledge, observe),
+                    label(k),
+                    row,
+                )
+            })
             .collect())
     }
 }
@@ -151,12 +188,14 @@ pub fn mode(observe: Observe) -> &'static str {
 
 fn record(
     data: &str,
+    seed: u64,
     (knowledge, observe): (&'static str, &'static str),
     budget: &str,
     row: Row,
 ) -> Record {
     Record {
         data: data.to_owned(),
+        seed,
         knowledge,
         observe,
         budget: budget.to_owned(),
@@ -184,7 +223,19 @@ pub fn find<'r>(records: &'r [Record], budget: &str, policy: &str) -> &'r Record
     found.expect("every policy was run at every budget")
 }
 
-/// A line through a value of the records of one policy.
+/// What `value` makes of the records of each seed, over seeds.
+pub fn over_seeds(records: &[Record], value: impl Fn(&[Record]) -> f64) -> Estimate {
+    let mut seeds: Vec<u64> = records.iter().map(|record| record.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    let of = |&seed: &u64| {
+        let own = records.iter().filter(|record| record.seed == seed);
+        value(&own.cloned().collect::<Vec<_>>())
+    };
+    Estimate::of(&seeds.iter().map(of).collect::<Vec<_>>())
+}
+
+/// A line through a value of the records of one policy, at the mean where several share a place.
 pub fn line(
     name: impl Into<String>,
     records: &[Record],
@@ -193,9 +244,17 @@ pub fn line(
     stroke: Stroke,
 ) -> Line {
     let own = records.iter().filter(|record| record.policy == policy);
+    let mut points: Vec<(f64, f64)> = own.map(point).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let points = points.chunk_by(|a, b| a.0 == b.0).map(|same| {
+        (
+            same[0].0,
+            same.iter().map(|p| p.1).sum::<f64>() / same.len() as f64,
+        )
+    });
     Line {
         name: name.into(),
-        points: own.map(point).collect(),
+        points: points.collect(),
         stroke,
     }
 }

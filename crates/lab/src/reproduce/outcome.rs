@@ -10,6 +10,13 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
+/// How every table is to be read.
+const READING: &str = "*Source*: a figure that was *published*, a claim of *ours*, or a published \
+     figure to which the data were *calibrated*, which proves nothing about it. *Found*: the mean and \
+     its 95 % interval over seeds. *Holds*: the whole interval is in the band; *differs*: it is \
+     outside, in the direction claimed; *does not hold*: not even that; *undecided*: it reaches over \
+     the edge, or there are fewer than five seeds; *none*: the outcome could not have been otherwise.";
+
 /// What an experiment found.
 pub struct Outcome {
     /// What it is about, in a line.
@@ -61,7 +68,7 @@ impl Outcome {
             .map_or_else(|_| String::new(), |commit| format!(", commit `{commit}`"));
         let mut text = format!(
             "# {}\n\n- command: `{command}`\n- code: version {}{commit}; seed {}\n- data: {}\n\n\
-             | relation | ours | verdict |\n|---|---|---|\n",
+             | source | claim | found here | band | verdict |\n|---|---|---|---|---|\n",
             self.title,
             env!("CARGO_PKG_VERSION"),
             self.seed,
@@ -71,13 +78,16 @@ impl Outcome {
             // writing to a string cannot fail
             let _ = writeln!(
                 text,
-                "| {} | {} | {} |",
-                relation.published,
-                relation.ours,
-                relation.verdict.words()
+                "| {} | {} | {} | {} | {} |",
+                relation.source.words(),
+                relation.claim,
+                relation.found,
+                relation.band.as_deref().unwrap_or("–"),
+                relation.verdict_words()
             );
         }
         text.push('\n');
+        let _ = writeln!(text, "- {READING}");
         for note in &self.notes {
             let _ = writeln!(text, "- {note}");
         }
@@ -98,10 +108,12 @@ impl Outcome {
         for relation in &self.relations {
             let _ = write!(
                 text,
-                "\n  published  {}\n  ours       {}\n  verdict    {}\n",
-                relation.published,
-                relation.ours,
-                relation.verdict.words()
+                "\n  {:<10} {}\n  found      {}\n  verdict    {}{}\n",
+                relation.source.words(),
+                relation.claim,
+                relation.found,
+                relation.verdict_words(),
+                (relation.band.as_ref()).map_or_else(String::new, |band| format!(" (band {band})")),
             );
         }
         text

@@ -1,15 +1,15 @@
 //! Freshness of a large generated repository with Poisson changes: what politeness costs, and how
 //! near to the bounds policies come.
 
-use super::lab::{Lab, Question, Record, find, line};
+use super::lab::{Lab, Question, Record, find, line, over_seeds};
 use super::outcome::{Outcome, freshness_chart};
-use super::verdict::{Relation, Verdict, points};
+use super::verdict::{Band, Estimate, Figure, PLAIN, POINTS, Relation, Source, told};
 use anyhow::Result;
 use desk::chart::{Scale, Stroke};
 use desk::terminal::grouped;
 use freshness::allocate::{Pages, Problem, bounds};
 use simulation::generate::{Parameters, generate};
-use simulation::knowledge::Source;
+use simulation::knowledge;
 use simulation::sweep::Budget;
 use simulation::world::{Changes, Observe, World};
 use std::sync::Arc;
@@ -32,29 +32,85 @@ struct Size {
     pages: usize,
     servers: usize,
     days: [f64; 3],
+    seeds: usize,
+}
+
+impl Size {
+    fn of(lab: &Lab) -> Self {
+        if lab.full {
+            // hours: one draw, and no verdict
+            Self {
+                pages: 14_500_000,
+                servers: 20_000,
+                days: [1460.0, 1460.0, 1460.0],
+                seeds: 1,
+            }
+        } else if lab.quick {
+            Self {
+                pages: 29_000,
+                servers: 40,
+                days: [730.0, 150.0, 24.0],
+                seeds: usize::MAX,
+            }
+        } else {
+            Self {
+                pages: 290_000,
+                servers: 400,
+                days: DAYS,
+                seeds: usize::MAX,
+            }
+        }
+    }
 }
 
 /// Runs the experiment.
 pub fn run(lab: &Lab) -> Result<Outcome> {
-    let size = if lab.full {
-        Size {
-            pages: 14_500_000,
-            servers: 20_000,
-            days: DAYS,
-        }
-    } else if lab.quick {
-        Size {
-            pages: 72_500,
-            servers: 100,
-            days: [730.0, 150.0, 24.0],
-        }
+    let size = Size::of(lab);
+    let mut records = Vec::new();
+    let seeds: Vec<u64> = lab.seeds().take(size.seeds).collect();
+    for &seed in &seeds {
+        records.extend(simulated(&lab.seeded(seed), &size)?);
+    }
+    let gaps_at_published_size = if lab.quick {
+        Vec::new()
     } else {
-        Size {
-            pages: 290_000,
-            servers: 400,
-            days: DAYS,
-        }
+        let gap = |&seed: &u64| gap_at_published_size(seed);
+        seeds.iter().map(gap).collect::<Result<Vec<_>>>()?
     };
+    Ok(Outcome {
+        title: "Freshness of a generated repository of the published shape",
+        data: format!(
+            "generated: {} pages (published: 14,500,000) on {} servers (no number is published), \
+             power laws of pages per server and of change rates, Poisson changes, 15 s of \
+             politeness; {} days (published: 4 and 6 years); {} draws of the repository",
+            grouped(size.pages),
+            grouped(size.servers),
+            size.days.map(|days| days.to_string()).join(", "),
+            seeds.len()
+        ),
+        seed: lab.seed,
+        relations: relations(&records, &gaps_at_published_size),
+        charts: vec![("freshness".to_owned(), chart(&records))],
+        records,
+        files: Vec::new(),
+        notes: vec![
+            "Freshness is that of the last twentieth of the time simulated (`final_freshness`): \
+             the published figures are where the runs end. The time is shorter at larger budgets, \
+             and runs stop once steady, as `evercrawl simulate` does."
+                .to_owned(),
+            "The number of servers and the two power laws are ours, chosen so that the gap between \
+             the bounds of 14.5 million pages on 20,000 servers is as published; the other \
+             relations were not used to choose them. With so heavy a tail a few servers decide the \
+             gap of a smaller repository, which differs from draw to draw."
+                .to_owned(),
+            "That RANDOM and MERGE keep to their approximation factors is shown where it can fail, \
+             on worst cases: `evercrawl reproduce factors`."
+                .to_owned(),
+        ],
+    })
+}
+
+fn simulated(lab: &Lab, size: &Size) -> Result<Vec<Record>> {
     let repository = generate(&Parameters {
         pages: size.pages,
         servers: size.servers,
@@ -69,11 +125,6 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         from: 0.0,
         until: 0.0,
     };
-    let published_gap = if lab.quick {
-        None
-    } else {
-        Some(gap_at_published_size(lab.seed)?)
-    };
     let mut records = Vec::new();
     for (share, days) in SHARES.into_iter().zip(size.days) {
         world.until = days;
@@ -82,38 +133,14 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
             data: "generated",
             policies: &POLICIES,
             budgets: &[(label(share), Budget::Share(share))],
-            knowledge: Source::Hindsight,
+            knowledge: knowledge::Source::Hindsight,
             observe: Observe::LastModified,
             runs: 1,
             world: &|_| Ok(Arc::clone(&shared)),
         })?);
         world = Arc::try_unwrap(shared).expect("all runs are over");
     }
-    Ok(Outcome {
-        title: "Freshness of a generated repository of the published shape",
-        data: format!(
-            "generated: {} pages on {} servers (published: 14,500,000 on 20,000), power laws of \
-             pages per server and of change rates, Poisson changes, 15 s of politeness; {} days",
-            grouped(size.pages),
-            grouped(size.servers),
-            size.days.map(|days| days.to_string()).join(", ")
-        ),
-        seed: lab.seed,
-        relations: relations(&records, published_gap),
-        charts: vec![("freshness".to_owned(), chart(&records))],
-        records,
-        files: Vec::new(),
-        notes: vec![
-            "Freshness is that of the last twentieth of the time simulated (`final_freshness`): \
-             the published figures are where the runs end. The time is shorter at larger budgets, \
-             and runs stop once steady, as `evercrawl simulate` does."
-                .to_owned(),
-            "The two power laws were chosen so that the gap between the bounds is as published; \
-             the other relations were not used to choose them. With so heavy a tail a few servers \
-             decide the gap of a smaller repository, which differs from seed to seed."
-                .to_owned(),
-        ],
-    })
+    Ok(records)
 }
 
 fn label(share: f64) -> String {
@@ -144,72 +171,97 @@ fn gap_at_published_size(seed: u64) -> Result<[f64; 3]> {
     Ok(gap)
 }
 
-fn relations(records: &[Record], published_gap: Option<[f64; 3]>) -> Vec<Relation> {
+fn relations(records: &[Record], gaps_at_published_size: &[[f64; 3]]) -> Vec<Relation> {
     let labels = SHARES.map(label);
-    let each = |value: &dyn Fn(&str) -> f64| -> Vec<f64> {
-        labels.iter().map(|label| value(label)).collect()
+    let labelled = || labels.iter().map(String::as_str);
+    let each = |value: &dyn Fn(&[Record], &str) -> f64| {
+        labels
+            .each_ref()
+            .map(|label| over_seeds(records, |own| value(own, label)))
     };
-    let named = |values: &[f64]| {
-        points(
-            labels
+    let named = |values: [Estimate; 3]| told(POINTS, labelled().zip(values));
+    let figures = |values: [Estimate; 3], band: Band| -> Vec<Figure> {
+        let figures = labels.iter().zip(values);
+        figures
+            .map(|(label, value)| Figure::new(label, value, band))
+            .collect()
+    };
+    let end = |own: &[Record], label: &str, policy: &str| find(own, label, policy).final_freshness;
+    let polite = |own: &[Record], label: &str| find(own, label, POLICIES[0]).bound_polite;
+    let gap = each(&|own, label| find(own, label, POLICIES[0]).bound_unpolite - polite(own, label));
+    let at_published_size = [0, 1, 2].map(|k| {
+        Estimate::of(
+            &gaps_at_published_size
                 .iter()
-                .map(String::as_str)
-                .zip(values.iter().copied()),
+                .map(|gap| gap[k])
+                .collect::<Vec<_>>(),
         )
-    };
-    let end = |label: &str, policy: &str| find(records, label, policy).final_freshness;
-    let simulated_gap = each(&|label| {
-        let record = find(records, label, "merge-opt-polite");
-        record.bound_unpolite - record.bound_polite
     });
-    let gap = published_gap.map_or_else(|| simulated_gap.clone(), Vec::from);
-    let below = each(&|label| {
-        find(records, label, "merge-opt-polite").bound_polite - end(label, "delayed-opt-polite")
-    });
-    let ahead = each(&|label| end(label, "delayed-opt-polite") - end(label, "delayed-cho"));
-    let least_factor = |policy: &str| {
-        let factor = each(&|label| end(label, policy) / find(records, label, policy).bound_polite);
-        factor.into_iter().fold(f64::INFINITY, f64::min)
-    };
-    let (random, merge) = (
-        least_factor("random-opt-polite"),
-        least_factor("merge-opt-polite"),
-    );
+    let below = each(&|own, label| polite(own, label) - end(own, label, "delayed-opt-polite"));
+    let ahead =
+        each(&|own, label| end(own, label, "delayed-opt-polite") - end(own, label, "delayed-cho"));
+    let factor = |policy: &str| each(&|own, label| end(own, label, policy) / polite(own, label));
     vec![
-        Relation::new(
+        Relation::only(
+            Source::Calibrated,
             "UNPOLITE − POLITE grows with C, up to almost 20 points at 90 %",
-            match published_gap {
-                None => named(&gap),
-                Some(_) => format!(
+            if gaps_at_published_size.is_empty() {
+                format!("the pages simulated: {}", named(gap))
+            } else {
+                format!(
                     "14.5 million pages: {}; the pages simulated: {}",
-                    named(&gap),
-                    named(&simulated_gap)
-                ),
+                    named(at_published_size),
+                    named(gap)
+                )
             },
-            Verdict::graded(
-                gap.is_sorted() && (0.15..=0.2).contains(&gap[2]),
-                gap.is_sorted(),
+            "the power laws were chosen for it",
+        ),
+        Relation::judged(
+            Source::Published,
+            "DELAYED with OPT_POLITE ends within 2.4 points of POLITE at 1, 10 and 90 % (below POLITE by)",
+            POINTS,
+            // what ends above the bound by more than chance is not explained either
+            &figures(
+                below,
+                Band {
+                    low: -0.005,
+                    high: 0.024,
+                },
             ),
         ),
-        Relation::new(
-            "DELAYED with OPT_POLITE ends within 2.4 points of POLITE at 1, 10 and 90 %",
-            format!("below POLITE by {}", named(&below)),
-            Verdict::of(below.iter().all(|&points| points <= 0.024)),
-        ),
-        Relation::new(
+        Relation::judged(
+            Source::Published,
             "DELAYED with OPT_POLITE beats DELAYED with CHO, by up to 2.8 points at 90 %",
-            format!("ahead by {}", named(&ahead)),
-            Verdict::graded((0.018..=0.038).contains(&ahead[2]), ahead[2] > 0.0),
+            POINTS,
+            &[
+                Figure::new(
+                    &labels[0],
+                    ahead[0],
+                    Band {
+                        low: -0.005,
+                        high: 0.038,
+                    },
+                ),
+                Figure::new(
+                    &labels[1],
+                    ahead[1],
+                    Band {
+                        low: -0.005,
+                        high: 0.038,
+                    },
+                ),
+                Figure::new(&labels[2], ahead[2], Band::around(0.028, 0.01)),
+            ],
         ),
-        Relation::new(
-            "RANDOM ≥ 0.77 of the bound",
-            format!("at least {random:.3}"),
-            Verdict::of(random >= 0.77),
-        ),
-        Relation::new(
-            "MERGE ≥ 0.927 of the bound",
-            format!("at least {merge:.3}"),
-            Verdict::of(merge >= 0.927),
+        Relation::only(
+            Source::Ours,
+            "RANDOM and MERGE as a share of POLITE on this repository",
+            format!(
+                "RANDOM {}; MERGE {}",
+                told(PLAIN, labelled().zip(factor("random-opt-polite"))),
+                told(PLAIN, labelled().zip(factor("merge-opt-polite")))
+            ),
+            "a repository's mean is far from the worst case",
         ),
     ]
 }

@@ -5,6 +5,7 @@ mod output;
 mod report;
 mod rule;
 
+pub use input::real;
 pub use output::Row;
 pub use report::against_robots;
 

@@ -96,27 +96,6 @@ pub fn evaluate(
     }
 }
 
-/// What no partition that keeps servers whole can undercut: seconds that some server takes by
-/// itself, from the robot nearest to it.
-pub fn longest_server(web: &Web, internet: &Internet, conditions: &Conditions) -> f64 {
-    let sizes = web.server_pages(conditions.unit);
-    let largest_size = sizes.iter().copied().max().unwrap_or(0);
-    let together = conditions.pages_per_connection.max(1);
-    let alone = |host: u32| {
-        let size = sizes[web.server_of(host, conditions.unit) as usize];
-        let from = |robot: u32| {
-            let duration = conditions.duration(internet.rtt(robot, web.address_of(host)), together);
-            duration + conditions.politeness.interval(size, largest_size, duration)
-        };
-        let nearest = (0..internet.robots() as u32)
-            .map(from)
-            .fold(f64::INFINITY, f64::min);
-        size as f64 / f64::from(together) * nearest / f64::from(conditions.connections)
-    };
-    let all: Vec<f64> = (0..web.hosts() as u32).map(alone).collect();
-    largest(&all)
-}
-
 /// Seconds until all pages that changed hands are with their new robots, when those robots come
 /// and go: the formula of the exchange with all their URLs.
 pub fn redistribution(

@@ -60,9 +60,10 @@ impl Internet {
 
     /// Real RTTs: `milliseconds` is a square matrix of nodes, missing ones not finite or 0.
     /// Robots and addresses stand at nodes drawn from it; what is missing takes the median of its
-    /// row. There are no places.
+    /// row. Distances are those between the nodes' `points`, where anybody knows them.
     pub fn from_matrix(
         milliseconds: &[Vec<f64>],
+        points: Option<&[Point]>,
         robots: usize,
         addresses: usize,
         seed: u64,
@@ -104,11 +105,18 @@ impl Internet {
             .flat_map(|&a| homes.iter().map(move |&b| (a, b)))
             .map(|(a, b)| if a == b { 0.0 } else { seconds(a, b) })
             .collect();
+        let kilometres = |points: &[Point]| -> Vec<f32> {
+            let pairs = homes
+                .iter()
+                .flat_map(|&home| places.iter().map(move |&to| (home, to)));
+            let kilometres = |(home, to): (usize, usize)| points[home].kilometres_to(points[to]);
+            pairs.map(|pair| kilometres(pair) as f32).collect()
+        };
         Self {
             addresses,
             rtt,
             between,
-            distance: Vec::new(),
+            distance: points.map(kilometres).unwrap_or_default(),
         }
     }
 
@@ -198,7 +206,7 @@ mod tests {
             vec![10.0, 0.0, f64::NAN],
             vec![20.0, 30.0, 0.0],
         ];
-        let internet = Internet::from_matrix(&matrix, 2, 50, 3);
+        let internet = Internet::from_matrix(&matrix, None, 2, 50, 3);
         assert_eq!((internet.robots(), internet.addresses()), (2, 50));
         for j in 0..2 {
             for a in 0..50 {
@@ -208,5 +216,15 @@ mod tests {
         }
         assert_eq!(internet.kilometres(0, 0), None);
         assert_eq!(internet.between(1, 1), 0.0);
+        // with places the distance is between nodes, whatever the time
+        let points = [(0.0, 0.0), (0.0, 1.0), (0.0, 2.0)];
+        let points = points.map(|(north, east)| Point::new(north, east).unwrap());
+        let internet = Internet::from_matrix(&matrix, Some(&points), 2, 50, 3);
+        for j in 0..2 {
+            for a in 0..50 {
+                let degrees = internet.kilometres(j, a).unwrap() / 111.32;
+                assert!([0.0, 1.0, 2.0].iter().any(|d| (d - degrees).abs() < 0.01));
+            }
+        }
     }
 }

@@ -31,7 +31,7 @@ pub struct Shape {
     pub hosts: usize,
     /// Addresses; at most the hosts.
     pub addresses: usize,
-    /// Pages of the largest host; the others follow a power law of their rank.
+    /// Pages of the largest host; the others follow a bounded Pareto law from one page on.
     pub largest: usize,
     /// Share of links that stay on their host.
     pub inside_host: f64,
@@ -133,17 +133,25 @@ impl Shape {
         Internet::from_places(&robots, &places, derive(self.seed, 3))
     }
 
-    /// `largest·rank^{−a}`, at least one page, with `a` such that the sum is right.
+    /// A bounded Pareto law from one page to the largest, its quantiles taken evenly, with an
+    /// exponent such that the sum is right: most hosts are small. (A law `largest·rank^{−a}` with
+    /// that sum has no host below 20 pages.)
     fn host_sizes(&self) -> Vec<u32> {
         let size = |rank: usize, exponent: f64| {
-            ((self.largest as f64 * (rank as f64 + 1.0).powf(-exponent)) as u32).max(1)
+            let most = (self.largest as f64).powf(-exponent);
+            let above = (rank as f64 + 0.5) / self.hosts as f64;
+            let size = (above * (1.0 - most) + most).powf(-1.0 / exponent);
+            match rank {
+                0 => self.largest as u32,
+                _ => (size as u32).clamp(1, self.largest as u32),
+            }
         };
         let sum = |exponent: f64| -> usize {
             (0..self.hosts)
                 .map(|rank| size(rank, exponent) as usize)
                 .sum()
         };
-        let (mut low, mut high) = (0.0, 20.0);
+        let (mut low, mut high) = (1e-6, 20.0);
         for _ in 0..60 {
             let middle = f64::midpoint(low, high);
             if sum(middle) > self.urls {

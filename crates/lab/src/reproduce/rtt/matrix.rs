@@ -3,6 +3,7 @@
 use anyhow::Result;
 use desk::bad_input::BadInput;
 use flate2::read::MultiGzDecoder;
+use ground::Point;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,11 @@ impl Matrix {
     /// How many hosts.
     pub fn hosts(&self) -> usize {
         self.rows.len()
+    }
+
+    /// All of them, row by row; not above zero where unknown.
+    pub fn rows(&self) -> &[Vec<f64>] {
+        &self.rows
     }
 
     /// The RTT of a pair, if known.
@@ -59,6 +65,34 @@ pub fn aws(folder: &Path) -> Result<Matrix> {
         }
     }
     Ok(Matrix { rows }.check(&path)?)
+}
+
+/// `latency/aws_regions.csv`: where the nodes of [`aws`] are, in its order.
+pub fn aws_places(folder: &Path) -> Result<Vec<Point>> {
+    let header = folder.join("latency/aws_interregion_p50_ms.csv");
+    let names = std::fs::read_to_string(&header).map_err(|error| unreadable(&header, &error))?;
+    let names: Vec<&str> = names
+        .lines()
+        .next()
+        .unwrap_or("")
+        .split(',')
+        .skip(1)
+        .collect();
+    let path = folder.join("latency/aws_regions.csv");
+    let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, &error))?;
+    let place = |name: &&str| -> Option<Point> {
+        let mut rows = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let row = rows.find(|row| row.first() == Some(name))?;
+        let degrees = |back: usize| row.get(row.len().checked_sub(back)?)?.trim().parse().ok();
+        Point::new(degrees(2)?, degrees(1)?)
+    };
+    let placed = names.iter().map(|name| {
+        place(&name.trim()).ok_or_else(|| {
+            let reason = format!("has no place of '{name}'");
+            BadInput::file(&path, reason).into()
+        })
+    });
+    placed.collect()
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> BadInput {

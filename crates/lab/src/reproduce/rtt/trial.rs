@@ -141,12 +141,6 @@ fn by_path(experiment: &Experiment, graph: &Graph) -> Judgement {
 /// A method over all draws of some data.
 pub struct Mean {
     quantiles: [(f64, f64); 6],
-    pub error_p50: f64,
-    pub error_p90: f64,
-    pub within_tenth: f64,
-    pub within_10_ms: f64,
-    pub best_robot: f64,
-    pub extra_ms: f64,
 }
 
 impl Mean {
@@ -164,22 +158,15 @@ impl Mean {
         let mean = |value: fn(&Judgement) -> f64| {
             judged.iter().map(|j| value(j)).sum::<f64>() / judged.len() as f64
         };
-        let (error_p50, error_p90) = (mean(|j| j.error_p50), mean(|j| j.error_p90));
         Some(Self {
             quantiles: [
                 (mean(|j| j.error_p10), 0.1),
                 (mean(|j| j.error_p25), 0.25),
-                (error_p50, 0.5),
+                (mean(|j| j.error_p50), 0.5),
                 (mean(|j| j.error_p75), 0.75),
-                (error_p90, 0.9),
+                (mean(|j| j.error_p90), 0.9),
                 (mean(|j| j.error_p95), 0.95),
             ],
-            error_p50,
-            error_p90,
-            within_tenth: mean(|j| j.within_tenth),
-            within_10_ms: mean(|j| j.within_10_ms),
-            best_robot: mean(|j| j.best_robot),
-            extra_ms: mean(|j| j.extra_ms),
         })
     }
 

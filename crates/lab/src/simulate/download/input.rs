@@ -63,7 +63,7 @@ impl Input {
     pub fn internet(&self, robots: usize) -> Internet {
         match &self.latency {
             Some(matrix) => {
-                Internet::from_matrix(matrix, robots, self.web.addresses(), self.shape.seed)
+                Internet::from_matrix(matrix, None, robots, self.web.addresses(), self.shape.seed)
             }
             None => self.shape.internet(&self.web, robots),
         }
@@ -76,7 +76,7 @@ fn file_name(path: &Path) -> String {
 }
 
 /// Hosts and links as they are; which pages the links join is drawn.
-fn real(links: &Path, pages: Option<&Path>, seed: u64, crawled: ReadCrawl) -> Result<Web> {
+pub fn real(links: &Path, pages: Option<&Path>, seed: u64, crawled: ReadCrawl) -> Result<Web> {
     let self_links = if pages.is_some() {
         SelfLinks::Ignore
     } else {
