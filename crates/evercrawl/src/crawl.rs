@@ -7,8 +7,8 @@ mod settings;
 use crate::bad_input::BadInput;
 use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::terminal;
-use crate::units::Seconds;
 use anyhow::{Result, anyhow};
+use ground::Seconds;
 use robot::config::Config;
 use robot::{Mended, StartError, Until};
 use std::io::{self, Write as _};
@@ -138,7 +138,10 @@ fn tell_missing(missing: missing::Missing, json: bool) -> Result<()> {
         }
     }
     let pages = if missing.count == 1 { "page" } else { "pages" };
-    Err(anyhow!("{} {pages} in scope could not be had", missing.count))
+    Err(anyhow!(
+        "{} {pages} in scope could not be had",
+        missing.count
+    ))
 }
 
 fn explain(error: StartError) -> anyhow::Error {

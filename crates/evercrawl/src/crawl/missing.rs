@@ -94,7 +94,10 @@ fn words(reader: &Reader, why: &Why) -> String {
         Why::Failed(cause) => robot::cause::word(*cause).to_owned(),
         Why::Gone(status) => format!("{status}: not there"),
         Why::Untried(host) => {
-            let row = reader.hosts().ok().and_then(|mut hosts| hosts.nth(host.0 as usize));
+            let row = reader
+                .hosts()
+                .ok()
+                .and_then(|mut hosts| hosts.nth(host.0 as usize));
             let Some(Ok((_, row))) = row else {
                 return "never tried".into();
             };

@@ -4,7 +4,6 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::hierarchy::{Member, Tree};
-use ground::Prefix;
 
 fn table(entries: &[(&str, u32)]) -> Table {
     let entries = entries
