@@ -13,7 +13,9 @@ fn main() {
     let rate = |page: usize| 10f64.powf((page * 7919 % PAGES) as f64 / PAGES as f64 * 5.0 - 3.0);
     let mut state = 1u64;
     let mut random = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
         (state >> 11) as f64 / (1u64 << 53) as f64
     };
     let mut worst = 0.0f64;
@@ -22,7 +24,11 @@ fn main() {
             .map(|page| {
                 let interval = 10f64.powf(random() * 2.0 - 1.0) / rate(page);
                 let changed = random() > (-rate(page) * interval).exp();
-                let seen = if changed { Observation::Changed } else { Observation::Unchanged };
+                let seen = if changed {
+                    Observation::Changed
+                } else {
+                    Observation::Unchanged
+                };
                 (interval, seen)
             })
             .collect();
@@ -41,15 +47,32 @@ fn main() {
     for belief in &pages {
         sum += population.chance_unchanged(belief, 1.0);
     }
-    println!("chance_unchanged {:.0} ns ({sum:.1})", clock.elapsed().as_nanos() as f64 / PAGES as f64);
-    let posteriors: Vec<_> = pages.iter().enumerate().map(|(page, belief)| population.posterior(page % 100, belief)).collect();
+    println!(
+        "chance_unchanged {:.0} ns ({sum:.1})",
+        clock.elapsed().as_nanos() as f64 / PAGES as f64
+    );
+    let posteriors: Vec<_> = pages
+        .iter()
+        .enumerate()
+        .map(|(page, belief)| population.posterior(page % 100, belief))
+        .collect();
     let clock = Instant::now();
     sum = 0.0;
-    for posterior in &posteriors { sum += posterior.chance_unchanged(1.0); }
-    println!("chance of a posterior {:.0} ns ({sum:.1})", clock.elapsed().as_nanos() as f64 / PAGES as f64);
+    for posterior in &posteriors {
+        sum += posterior.chance_unchanged(1.0);
+    }
+    println!(
+        "chance of a posterior {:.0} ns ({sum:.1})",
+        clock.elapsed().as_nanos() as f64 / PAGES as f64
+    );
     let clock = Instant::now();
     sum = 0.0;
-    for posterior in &posteriors { sum += posterior.pace().chance_unchanged(1.0); }
-    println!("pace of a posterior {:.0} ns ({sum:.1})", clock.elapsed().as_nanos() as f64 / PAGES as f64);
+    for posterior in &posteriors {
+        sum += posterior.pace().chance_unchanged(1.0);
+    }
+    println!(
+        "pace of a posterior {:.0} ns ({sum:.1})",
+        clock.elapsed().as_nanos() as f64 / PAGES as f64
+    );
     println!("belief {} bytes", size_of::<Belief>());
 }

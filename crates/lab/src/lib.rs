@@ -2,5 +2,6 @@
 //!
 //! The binary calls it; nothing of the product imports it.
 
+pub mod fit;
 pub mod reproduce;
 pub mod simulate;

@@ -1,9 +1,9 @@
 //! A crawl from start to stop: threads, channels, and who owns what.
 
 use crate::archivist::Archivist;
+use crate::clock::Clock;
 use crate::config::{Config, Invalid};
 use crate::control;
-use crate::clock::Clock;
 use crate::drive::{Driver, Heard};
 use crate::keeper::{self, Keeper, Until};
 use crate::losses::Losses;
@@ -97,7 +97,14 @@ pub fn check(config: &Config) -> Result<(), StartError> {
     let prepared = Prepared::new(config)?;
     let clock = Clock::start(None);
     let now = clock.now();
-    Keeper::new(config.clone(), Until::Stopped, prepared.rules, clock, now, None)?;
+    Keeper::new(
+        config.clone(),
+        Until::Stopped,
+        prepared.rules,
+        clock,
+        now,
+        None,
+    )?;
     Ok(())
 }
 
@@ -185,7 +192,14 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
         // the keeper is gone only when all ends
         let _ = teller.send(Heard::Event(event));
     };
-    let workers = Workers::new(config, fetcher, reader, rules, clock.clone(), Box::new(tell));
+    let workers = Workers::new(
+        config,
+        fetcher,
+        reader,
+        rules,
+        clock.clone(),
+        Box::new(tell),
+    );
     let system = |what: &str| {
         let what = what.to_owned();
         move |error| StartError::System { what, error }

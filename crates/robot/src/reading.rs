@@ -57,7 +57,13 @@ impl Rules {
     }
 
     /// A link from that page, unless it is none or out of scope.
-    pub(crate) fn found(&self, from: Standpoint, base: &Url, href: &str, depth: u16) -> Option<Found> {
+    pub(crate) fn found(
+        &self,
+        from: Standpoint,
+        base: &Url,
+        href: &str,
+        depth: u16,
+    ) -> Option<Found> {
         self.judged(from, parse_link(base, href).ok()?, depth)
     }
 

@@ -6,8 +6,8 @@ mod pack;
 
 use self::fetch::RobotsTxt;
 use crate::cause;
-use crate::config::Config;
 use crate::clock::{Clock, Now};
+use crate::config::Config;
 use crate::message::{Done, Event, Found, Job, Task, Visit, VisitResult, Visited};
 use crate::reading::{Rules, Standpoint};
 use ::fetch::{Exchange, Fetcher, Truncation};

@@ -14,14 +14,22 @@ const DEFAULT_GUESS: f64 = 1.0 / 7.0;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    println!("world,guess,observe,visits_per_change,visits,known_stated,known_true,worst,rate5,rate10,rate20,rate40,foretold5,foretold10,foretold20,foretold40,by_visits");
+    println!(
+        "world,guess,observe,visits_per_change,visits,known_stated,known_true,worst,rate5,rate10,rate20,rate40,foretold5,foretold10,foretold20,foretold40,by_visits"
+    );
     if arguments.is_empty() {
         for decades in [(0.0, 5.0), (-3.0, 2.0)] {
             let world = generated(500, decades, 1);
             let mean = world.changes_in_test() / world.days() / 500.0;
             for guess in [DEFAULT_GUESS, mean * 1e5, mean * 1e-5] {
                 for observe in [Observe::Bit, Observe::LastModified] {
-                    row(&format!("poisson {} {}", decades.0, decades.1), &world, observe, guess, 0.25);
+                    row(
+                        &format!("poisson {} {}", decades.0, decades.1),
+                        &world,
+                        observe,
+                        guess,
+                        0.25,
+                    );
                 }
             }
         }
@@ -68,21 +76,54 @@ fn print(name: &str, guess: f64, observe: Observe, budget: f64, found: &Calibrat
     let known = found.all_known();
     // tenths of the time, once nine pages of ten are known
     let tenth = found.known.len() / 10;
-    let most = found.known.iter().map(|look| look.looks).fold(0.0, f64::max);
-    let start = found.known.iter().position(|look| look.looks >= 0.9 * most).unwrap_or(0);
-    let worst = found.known[start..].chunks(tenth).filter(|c| c.len() == tenth).map(|chunk| {
-        let sum = chunk.iter().fold((0.0, 0.0), |s, l| (s.0 + l.stated - l.truth, s.1 + l.looks));
-        sum.0 / sum.1
-    }).fold(0.0, |a: f64, b: f64| if b.abs() > a.abs() { b } else { a });
-    let shares: Vec<String> = found.rates.iter().chain(&found.foretold).map(|held| format!("{:.3}^{:.2}", held.share(), held.above / held.tested)).collect();
-    let by: Vec<String> = CLASSES.iter().zip(&found.by_visits).map(|(from, s)| format!("{from}:{:+.3}/{:.3}", s.excess(), s.truth / s.looks)).collect();
-    println!("{name},{guess:.3e},{observe:?},{budget},{},{:.4},{:.4},{:+.4},{},{}", found.visits, known.stated / known.looks, known.truth / known.looks, worst, shares.join(","), by.join(" "));
+    let most = found
+        .known
+        .iter()
+        .map(|look| look.looks)
+        .fold(0.0, f64::max);
+    let start = found
+        .known
+        .iter()
+        .position(|look| look.looks >= 0.9 * most)
+        .unwrap_or(0);
+    let worst = found.known[start..]
+        .chunks(tenth)
+        .filter(|c| c.len() == tenth)
+        .map(|chunk| {
+            let sum = chunk
+                .iter()
+                .fold((0.0, 0.0), |s, l| (s.0 + l.stated - l.truth, s.1 + l.looks));
+            sum.0 / sum.1
+        })
+        .fold(0.0, |a: f64, b: f64| if b.abs() > a.abs() { b } else { a });
+    let shares: Vec<String> = found
+        .rates
+        .iter()
+        .chain(&found.foretold)
+        .map(|held| format!("{:.3}^{:.2}", held.share(), held.above / held.tested))
+        .collect();
+    let by: Vec<String> = CLASSES
+        .iter()
+        .zip(&found.by_visits)
+        .map(|(from, s)| format!("{from}:{:+.3}/{:.3}", s.excess(), s.truth / s.looks))
+        .collect();
+    println!(
+        "{name},{guess:.3e},{observe:?},{budget},{},{:.4},{:.4},{:+.4},{},{}",
+        found.visits,
+        known.stated / known.looks,
+        known.truth / known.looks,
+        worst,
+        shares.join(","),
+        by.join(" ")
+    );
     let _ = TESTED_AFTER;
 }
 
 fn generated(pages: usize, (low, high): (f64, f64), seed: u64) -> World {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let rate: Vec<f64> = (0..pages).map(|_| 10f64.powf(rng.random_range(low..high))).collect();
+    let rate: Vec<f64> = (0..pages)
+        .map(|_| 10f64.powf(rng.random_range(low..high)))
+        .collect();
     let mean = rate.iter().sum::<f64>() / pages as f64;
     World {
         server: (0..pages as u32).map(|page| page % 10).collect(),

@@ -86,11 +86,13 @@ pub struct Calibration {
 impl Calibration {
     /// Over all copies with at least five visits and all looks.
     pub fn all_known(&self) -> Stated {
-        self.known.iter().fold(Stated::default(), |sum, look| Stated {
-            looks: sum.looks + look.looks,
-            stated: sum.stated + look.stated,
-            truth: sum.truth + look.truth,
-        })
+        self.known
+            .iter()
+            .fold(Stated::default(), |sum, look| Stated {
+                looks: sum.looks + look.looks,
+                stated: sum.stated + look.stated,
+                truth: sum.truth + look.truth,
+            })
     }
 }
 
@@ -159,13 +161,22 @@ pub fn calibrate(
     let mut looks = 0;
     loop {
         let look_at = world.from + world.days() * (looks + 1) as f64 / LOOKS as f64;
-        let next = if now < look_at { policy.next(now) } else { Next::Idle };
+        let next = if now < look_at {
+            policy.next(now)
+        } else {
+            Next::Idle
+        };
         match next {
             Next::Visit(page) => {
                 let index = page.index();
                 let outcome = copies.visit(index, now, observe, &mut rng);
                 let host = world.server[index] as usize;
-                let tell = Visit { world, host, index, now };
+                let tell = Visit {
+                    world,
+                    host,
+                    index,
+                    now,
+                };
                 tell.visit(&mut pages[index], &mut population, outcome, &mut found);
                 policy.observe(page, now, outcome);
                 found.visits += 1;
@@ -257,9 +268,7 @@ fn look(
         let stated = population.chance_unchanged(&page.belief, now - page.last);
         let truth = match &world.changes {
             Changes::Poisson(rates) => (-rates[index] * (now - page.last)).exp(),
-            Changes::Instants { .. } => {
-                copies.score(index, now, now + instant).fresh / instant
-            }
+            Changes::Instants { .. } => copies.score(index, now, now + instant).fresh / instant,
         };
         let truth = truth.clamp(0.0, 1.0);
         found.by_visits[class].add(stated, truth);

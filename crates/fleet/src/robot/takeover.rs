@@ -75,7 +75,9 @@ impl Robot {
                     }
                 }
             }
-            self.draft.records.push(Record::Taken(session, plan.version));
+            self.draft
+                .records
+                .push(Record::Taken(session, plan.version));
             let after = After::Taken(plan.group, plan.version, session);
             self.draft.after.push(after);
             self.plans_changed = true;

@@ -44,9 +44,7 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
         rate: (0..NODES)
             .map(|node| (LN_LOWEST + node as f64 * STEP).exp())
             .collect(),
-        ln_changed: positions()
-            .map(|x| (-(-x).exp_m1()).ln() as f32)
-            .collect(),
+        ln_changed: positions().map(|x| (-(-x).exp_m1()).ln() as f32).collect(),
         unchanged: positions().map(|x| (-x).exp() as f32).collect(),
     }
 });

@@ -71,8 +71,14 @@ mod tests {
             for beta in [1e-6, 1.0, 3e8] {
                 let (mean, variance) = (digamma(alpha) - f64::ln(beta), trigamma(alpha));
                 let found = Pace::of_logarithm(mean, variance);
-                assert!((found.alpha / alpha - 1.0).abs() < 2e-3, "{found:?} {alpha}");
-                assert!((found.mean() * beta / alpha - 1.0).abs() < 2e-3, "{found:?}");
+                assert!(
+                    (found.alpha / alpha - 1.0).abs() < 2e-3,
+                    "{found:?} {alpha}"
+                );
+                assert!(
+                    (found.mean() * beta / alpha - 1.0).abs() < 2e-3,
+                    "{found:?}"
+                );
             }
         }
     }

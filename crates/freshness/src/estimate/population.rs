@@ -192,12 +192,19 @@ impl Population {
             let hints = hints(expected);
             let expected = expected * self.correction.factor(&hints);
             let changed = observation.changed(interval);
-            self.correction.tell(&hints, expected, f64::INFINITY, changed);
+            self.correction
+                .tell(&hints, expected, f64::INFINITY, changed);
         }
-        let pace = if belief.visits > 0 { belief.pace().mean() } else { 0.0 };
+        let pace = if belief.visits > 0 {
+            belief.pace().mean()
+        } else {
+            0.0
+        };
         let changes = (pace * interval).min(1.0);
         let halved = (changes / CHANGES_TO_FORGET_HALF).max(1.0 / VISITS_TO_FORGET_HALF);
-        belief.findings.take((-halved).exp2(), interval, observation);
+        belief
+            .findings
+            .take((-halved).exp2(), interval, observation);
         belief.visits = belief.visits.saturating_add(1);
         let posterior = self.judge(host, belief);
         self.count(host, belief, Span::of(&posterior));

@@ -158,7 +158,10 @@ impl Posterior {
 
 fn log_likelihood(findings: &Findings, first: usize, stride: usize, nodes: usize) -> [f64; MOST] {
     let tables = grid::tables();
-    let (quiet, counted) = (f64::from(findings.quiet), f64::from(findings.counted) * STEP);
+    let (quiet, counted) = (
+        f64::from(findings.quiet),
+        f64::from(findings.counted) * STEP,
+    );
     let mut logs = [0.0; MOST];
     for (k, log) in logs[..nodes].iter_mut().enumerate() {
         let node = first + k * stride;

@@ -4,8 +4,8 @@
 //! three tries, and so has the address and the robots.txt of a host. A host that brings nothing but
 //! trouble many times in a row is given up with all its pages.
 
-use super::{Keeper, Until};
 use super::pages::Stage;
+use super::{Keeper, Until};
 
 /// Tries of a page, of an address, of a robots.txt.
 const TRIES: u16 = 3;

@@ -5,7 +5,7 @@ use super::{Keeper, Until};
 use crate::cause;
 use crate::clock::Now;
 use crate::config::Count;
-use crate::message::{Visited, VisitResult, Write};
+use crate::message::{VisitResult, Visited, Write};
 use freshness::policy::Outcome;
 
 /// After so many failures in a row a page that was never fetched is looked at as one that is gone.

@@ -33,7 +33,10 @@ pub(super) struct Ticket {
 enum Aim {
     Address,
     /// robots.txt of a host, which is another one after a redirect.
-    Robots { of: u32, address: IpAddr },
+    Robots {
+        of: u32,
+        address: IpAddr,
+    },
     Page {
         page: u32,
         new: bool,
