@@ -16,11 +16,11 @@ use std::sync::Arc;
 const STEPS: u32 = 61;
 const RANGE: (f64, f64) = (0.05, 50.0);
 /// As many neighbours as make a worst case of MERGE that is near its limit.
-const NEIGHBOURS: usize = 400;
+const NEIGHBOURS: usize = 4_000;
 /// Of neighbours for each of the page's own, so that RANDOM's intervals are nearly exponential.
 const MANY_SLOTS: f64 = 200.0;
 /// Visits to the page that is looked at.
-const VISITS: f64 = 4_000.0;
+const VISITS: f64 = 40_000.0;
 /// Of the neighbours: they are visited, and count for nothing.
 const NO_WEIGHT: f64 = 1e-12;
 

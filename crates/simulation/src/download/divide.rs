@@ -1,7 +1,7 @@
 //! Who downloads which page, by each of the methods.
 
 use super::internet::Internet;
-use super::web::{Unit, Web};
+use super::web::{Address, Unit, Web};
 use partition::graph::{Graph, GraphBuilder};
 use partition::hash::Shares;
 use partition::hierarchy::{Member, Tree};
@@ -173,14 +173,14 @@ fn link_graph(web: &Web, servers: &Servers, robots: usize) -> Result<Graph, Part
 
 /// Times, distances, both or neither, for graphs.
 fn costs(web: &Web, internet: &Internet, wishes: &Wishes) -> Vec<Vec<Measured>> {
-    let costs = |cost: &dyn Fn(u32, u32) -> f64| -> Vec<Measured> {
+    let costs = |cost: &dyn Fn(Robot, Address) -> f64| -> Vec<Measured> {
         let robots = 0..internet.robots() as u32;
         let of_robot = |robot: u32| {
             let hosts = web.all_hosts();
             hosts.map(move |host| Measured {
                 robot: Robot(robot),
                 host: Host(host),
-                cost: cost(robot, web.address_of(host)),
+                cost: cost(Robot(robot), web.address_of(host)),
             })
         };
         robots.flat_map(of_robot).collect()

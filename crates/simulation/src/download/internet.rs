@@ -1,6 +1,8 @@
 //! Round-trip times and distances between robots and addresses.
 
+use super::web::Address;
 use ground::Point;
+use partition::solve::Robot;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -131,19 +133,23 @@ impl Internet {
     }
 
     /// Seconds from a robot to an address and back.
-    pub fn rtt(&self, robot: u32, address: u32) -> f64 {
-        f64::from(self.rtt[robot as usize * self.addresses + address as usize])
+    pub fn rtt(&self, robot: Robot, address: Address) -> f64 {
+        f64::from(self.rtt[self.pair(robot, address)])
     }
 
     /// Seconds from a robot to another and back.
-    pub fn between(&self, robot: u32, other: u32) -> f64 {
+    pub fn between(&self, Robot(robot): Robot, Robot(other): Robot) -> f64 {
         f64::from(self.between[robot as usize * self.robots() + other as usize])
     }
 
     /// Kilometres from a robot to an address, where places are known.
-    pub fn kilometres(&self, robot: u32, address: u32) -> Option<f64> {
-        let at = robot as usize * self.addresses + address as usize;
-        self.distance.get(at).map(|&km| f64::from(km))
+    pub fn kilometres(&self, robot: Robot, address: Address) -> Option<f64> {
+        let km = self.distance.get(self.pair(robot, address))?;
+        Some(f64::from(*km))
+    }
+
+    fn pair(&self, Robot(robot): Robot, Address(address): Address) -> usize {
+        robot as usize * self.addresses + address as usize
     }
 }
 
@@ -188,8 +194,9 @@ mod tests {
         let mut residuals = Vec::new();
         for j in 0..40 {
             for a in (0..40).filter(|&a| a != j) {
-                let km = internet.kilometres(j, a).unwrap();
-                residuals.push((internet.rtt(j, a) * 1000.0 / (7.5 + 0.016 * km)).ln());
+                let km = internet.kilometres(Robot(j), Address(a)).unwrap();
+                residuals
+                    .push((internet.rtt(Robot(j), Address(a)) * 1000.0 / (7.5 + 0.016 * km)).ln());
             }
         }
         let mean = crate::statistics::mean(&residuals);
@@ -210,19 +217,19 @@ mod tests {
         assert_eq!((internet.robots(), internet.addresses()), (2, 50));
         for j in 0..2 {
             for a in 0..50 {
-                let ms = (internet.rtt(j, a) * 1000.0).round();
+                let ms = (internet.rtt(Robot(j), Address(a)) * 1000.0).round();
                 assert!([1.0, 10.0, 20.0, 30.0].contains(&ms), "{ms}");
             }
         }
-        assert_eq!(internet.kilometres(0, 0), None);
-        assert_eq!(internet.between(1, 1), 0.0);
+        assert_eq!(internet.kilometres(Robot(0), Address(0)), None);
+        assert_eq!(internet.between(Robot(1), Robot(1)), 0.0);
         // with places the distance is between nodes, whatever the time
         let points = [(0.0, 0.0), (0.0, 1.0), (0.0, 2.0)];
         let points = points.map(|(north, east)| Point::new(north, east).unwrap());
         let internet = Internet::from_matrix(&matrix, Some(&points), 2, 50, 3);
         for j in 0..2 {
             for a in 0..50 {
-                let degrees = internet.kilometres(j, a).unwrap() / 111.32;
+                let degrees = internet.kilometres(Robot(j), Address(a)).unwrap() / 111.32;
                 assert!([0.0, 1.0, 2.0].iter().any(|d| (d - degrees).abs() < 0.01));
             }
         }

@@ -107,7 +107,7 @@ impl Shape {
         let cities: Vec<Point> = (0..CITIES).map(|_| somewhere(COUNTRY, &mut rng)).collect();
         let mut places = vec![None; web.addresses()];
         for host in 0..web.hosts() {
-            let address = web.address_of(host as u32) as usize;
+            let address = web.address_of(host as u32).0 as usize;
             // every second address stands where its community does
             let city = if rng.random::<f64>() < 0.5 {
                 self.community(host) % CITIES
@@ -278,7 +278,8 @@ fn shuffle<T>(items: &mut [T], rng: &mut impl Rng) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::download::web::Unit;
+    use crate::download::web::{Address, Unit};
+    use partition::solve::Robot;
 
     #[test]
     fn has_the_published_numbers_at_any_size() {
@@ -311,6 +312,9 @@ mod tests {
         assert_ne!(web, Shape { seed: 2, ..shape }.web());
         let four = shape.internet(&web, 4);
         let five = shape.internet(&web, 5);
-        assert_eq!(four.rtt(3, 7), five.rtt(3, 7));
+        assert_eq!(
+            four.rtt(Robot(3), Address(7)),
+            five.rtt(Robot(3), Address(7))
+        );
     }
 }

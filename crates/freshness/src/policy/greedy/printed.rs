@@ -13,7 +13,10 @@ const MOST_GAPS: usize = 1000;
 /// A page's times between changes, and when its content appeared.
 #[derive(Clone, Debug)]
 pub(super) struct Printed {
-    histogram: Histogram,
+    /// Where the bins of the histogram begin and end, and the share of gaps below each edge; uniform
+    /// between two of them.
+    edges: Box<[f64]>,
+    below: Box<[f64]>,
     /// The last change before the last visit, `b`.
     appeared: f64,
 }
@@ -22,8 +25,14 @@ impl Printed {
     /// Nothing where no gap was seen.
     pub fn of(gaps: &[f64]) -> Option<Self> {
         let histogram = Histogram::from_gaps(gaps, Histogram::BINS).ok()?;
+        let (mut edges, mut below) = (vec![0.0], vec![0.0]);
+        for (_, end, mass) in histogram.bins() {
+            edges.push(end);
+            below.push(below[below.len() - 1] + mass);
+        }
         Some(Self {
-            histogram,
+            edges: edges.into(),
+            below: below.into(),
             appeared: f64::NEG_INFINITY,
         })
     }
@@ -44,40 +53,31 @@ impl Printed {
 
     /// `Pr[from < X ≤ to]`.
     fn between(&self, from: f64, to: f64) -> f64 {
-        let bins = self.histogram.bins();
-        bins.map(|(start, end, mass)| mass * share(start, end, from, to))
-            .sum()
+        self.until(to) - self.until(from)
+    }
+
+    /// `Pr[X ≤ x]`.
+    fn until(&self, x: f64) -> f64 {
+        interpolate(&self.edges, &self.below, x)
     }
 
     /// The first gap is drawn between `age` and `until`, further ones from the whole distribution
     /// until they reach beyond `until`; by how much they do.
     fn renewed(&self, age: f64, until: f64, changed: f64, rng: &mut impl Rng) -> f64 {
-        let mut at = self.draw(age, until, changed, rng);
+        let mut at = self.draw(self.until(age), changed, rng);
         for _ in 0..MOST_GAPS {
             if at > until {
                 break;
             }
-            at += self.draw(0.0, f64::INFINITY, 1.0, rng);
+            at += self.draw(0.0, 1.0, rng);
         }
         (at - until).max(0.0)
     }
 
-    /// A gap between two times, among which a share `mass` of all gaps lies.
-    fn draw(&self, from: f64, to: f64, mass: f64, rng: &mut impl Rng) -> f64 {
-        let mut left = rng.random::<f64>() * mass;
-        let mut found = from;
-        for (start, end, probability) in self.histogram.bins() {
-            let (low, high) = (start.max(from), end.min(to));
-            let own = probability * share(start, end, from, to);
-            if own > 0.0 {
-                found = low + (high - low) * (left / own).min(1.0);
-                if left <= own {
-                    break;
-                }
-                left -= own;
-            }
-        }
-        found
+    /// A gap, of the share `mass` of all gaps that follows the share `before`.
+    fn draw(&self, before: f64, mass: f64, rng: &mut impl Rng) -> f64 {
+        let share = before + rng.random::<f64>() * mass;
+        interpolate(&self.below, &self.edges, share)
     }
 
     pub fn observe(&mut self, at: f64, outcome: Outcome<'_>) {
@@ -98,13 +98,19 @@ impl Printed {
     }
 }
 
-/// The share of a bin that lies between two times.
-fn share(start: f64, end: f64, from: f64, to: f64) -> f64 {
-    if end > start {
-        ((end.min(to) - start.max(from)) / (end - start)).clamp(0.0, 1.0)
-    } else {
-        f64::from(u8::from(from < end && end <= to))
+/// The value at `x` of the line through ascending points, level beyond its ends.
+fn interpolate(xs: &[f64], ys: &[f64], x: f64) -> f64 {
+    let above = xs.partition_point(|&edge| edge < x);
+    if above == 0 || above == xs.len() {
+        return ys[above.min(ys.len() - 1)];
     }
+    let (low, high) = (xs[above - 1], xs[above]);
+    let share = if high > low {
+        (x - low) / (high - low)
+    } else {
+        1.0
+    };
+    ys[above - 1] + (ys[above] - ys[above - 1]) * share
 }
 
 #[cfg(test)]
@@ -123,7 +129,7 @@ mod tests {
         let mean = |values: &mut dyn FnMut() -> f64| {
             (0..draws).map(|_| values()).sum::<f64>() / f64::from(draws)
         };
-        let drawn = mean(&mut || printed.draw(0.0, f64::INFINITY, 1.0, &mut rng));
+        let drawn = mean(&mut || printed.draw(0.0, 1.0, &mut rng));
         let exact = gaps.iter().sum::<f64>() / gaps.len() as f64;
         assert!((drawn / exact - 1.0).abs() < 0.12, "{drawn} {exact}");
         // without memory the time left is the mean, however long ago the change was
