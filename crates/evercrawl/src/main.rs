@@ -4,7 +4,6 @@
 //! (arguments or files that ask for what cannot be), 130 an interruption that left a partial result.
 
 mod archive;
-mod bad_input;
 mod changes;
 mod config;
 mod crawl;
@@ -14,25 +13,18 @@ mod export;
 mod fingerprint;
 mod get;
 mod hosts;
-mod html;
-mod interrupt;
 mod moment;
 mod netmap;
-mod new_file;
 mod page_view;
 mod pages;
 mod partition;
 mod plan;
-mod reproduce;
-mod simulate;
 mod status;
-mod table;
-mod terminal;
-mod units;
 mod why;
 
-use bad_input::BadInput;
 use clap::{Parser, Subcommand};
+use desk::bad_input::BadInput;
+use desk::{bad_input, html, interrupt, new_file, table, terminal};
 use interrupt::Interrupted;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
@@ -57,14 +49,15 @@ enum Command {
     Crawl(crawl::Arguments),
     Demo(demo::Arguments),
     Export(export::Arguments),
+    Fit(lab::fit::Arguments),
     Get(get::Arguments),
     Hosts(hosts::Arguments),
     Pages(pages::Arguments),
     Partition(partition::Arguments),
     Plan(plan::Arguments),
     Netmap(netmap::Arguments),
-    Reproduce(reproduce::Arguments),
-    Simulate(simulate::Arguments),
+    Reproduce(lab::reproduce::Arguments),
+    Simulate(lab::simulate::Arguments),
     Status(status::Arguments),
     Why(why::Arguments),
 }
@@ -78,14 +71,15 @@ fn main() -> ExitCode {
         Command::Crawl(arguments) => crawl::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
+        Command::Fit(arguments) => lab::fit::run(&arguments),
         Command::Get(arguments) => get::run(&arguments),
         Command::Hosts(arguments) => hosts::run(&arguments),
         Command::Pages(arguments) => pages::run(&arguments),
         Command::Partition(arguments) => partition::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Netmap(arguments) => netmap::run(&arguments),
-        Command::Reproduce(arguments) => reproduce::run(&arguments),
-        Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Reproduce(arguments) => lab::reproduce::run(&arguments),
+        Command::Simulate(arguments) => lab::simulate::run(&arguments, partition::crawled),
         Command::Status(arguments) => status::run(&arguments),
         Command::Why(arguments) => why::run(&arguments),
     };

@@ -1,12 +1,11 @@
 //! Instants as people write them, and as we do: RFC 3339 in UTC.
 
-use crate::units::Seconds;
+use ground::{Seconds, calendar};
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 use storage::Time;
-use storage::archive::date;
 
 /// An instant, to the millisecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,7 +29,7 @@ impl Moment {
 
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&date::iso(self.0))
+        f.write_str(&calendar::iso(self.0))
     }
 }
 
@@ -50,7 +49,7 @@ impl FromStr for Moment {
             Some(past) => {
                 (past.parse().ok()).map(|Seconds(past)| Self(Self::now().0 - (past * 1e3) as Time))
             }
-            None => absolute(trimmed).map(Self),
+            None => calendar::instant(trimmed).map(Self),
         };
         found.ok_or_else(|| {
             format!(
@@ -59,60 +58,6 @@ impl FromStr for Moment {
             )
         })
     }
-}
-
-/// `YYYY-MM-DD`, with or without a time; without a zone it is UTC.
-fn absolute(text: &str) -> Option<Time> {
-    let (day, clock) = match text.split_once(['T', 't', ' ']) {
-        Some((day, clock)) => (day, Some(clock)),
-        None => (text, None),
-    };
-    if !has_shape(day, "dddd-dd-dd") {
-        return None;
-    }
-    let (clock, zone) = clock.map_or(Some(("00:00:00", 0)), split_zone)?;
-    let (whole, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
-    let whole = match whole.len() {
-        5 => format!("{whole}:00"),
-        _ => whole.to_owned(),
-    };
-    let is_number = !fraction.is_empty() && fraction.bytes().all(|byte| byte.is_ascii_digit());
-    if !has_shape(&whole, "dd:dd:dd") || !is_number {
-        return None;
-    }
-    let time = date::parse(&format!("{day}T{whole}.{fraction}Z"))?;
-    // the 31st of February is another day
-    date::iso(time).starts_with(day).then_some(time - zone)
-}
-
-/// Takes `Z` or `+01:00` off; milliseconds ahead of UTC.
-fn split_zone(clock: &str) -> Option<(&str, Time)> {
-    if let Some(clock) = clock.strip_suffix(['Z', 'z']) {
-        return Some((clock, 0));
-    }
-    let Some(at) = clock.rfind(['+', '-']) else {
-        return Some((clock, 0));
-    };
-    let (clock, zone) = clock.split_at(at);
-    if !has_shape(&zone[1..], "dd:dd") {
-        return None;
-    }
-    let (hours, minutes): (Time, Time) = (zone[1..3].parse().ok()?, zone[4..6].parse().ok()?);
-    let ahead = (hours * 60 + minutes) * 60_000;
-    let valid = hours < 24 && minutes < 60;
-    valid.then_some((clock, if zone.starts_with('-') { -ahead } else { ahead }))
-}
-
-/// Whether digits stand where the shape has a `d`, and its own characters elsewhere.
-fn has_shape(text: &str, shape: &str) -> bool {
-    text.len() == shape.len()
-        && text.bytes().zip(shape.bytes()).all(|(found, wanted)| {
-            if wanted == b'd' {
-                found.is_ascii_digit()
-            } else {
-                found == wanted
-            }
-        })
 }
 
 /// A length of time as people say it.

@@ -2,7 +2,6 @@
 
 mod crawled;
 mod divide;
-mod hosts;
 mod judge;
 mod limits;
 mod nearness;
@@ -14,17 +13,18 @@ mod robots;
 mod summary;
 mod tables;
 
-pub use hosts::{Hosts, SelfLinks};
+pub use crawled::read as crawled;
 
 use crate::bad_input::BadInput;
 use crate::new_file::{NewFile, check_target};
 use crate::terminal::{self, complain};
 use anyhow::Result;
-use divide::{Level, Problem, Vertices, divide, link_graph};
-use nearness::Measured;
+use desk::hosts::{Hosts, SelfLinks};
+use divide::{Level, Problem, divide, link_graph, servers};
+use ground::Point;
 use partition::method::Method;
+use partition::solve::Measured;
 use robots::Robots;
-use simulation::download::internet::Place;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -147,7 +147,7 @@ pub struct Arguments {
 }
 
 fn price(text: &str) -> Result<f64, String> {
-    crate::units::not_negative(text).ok_or_else(|| "expected a number of at least 0".to_owned())
+    ground::quantity::not_negative(text).ok_or_else(|| "expected a number of at least 0".to_owned())
 }
 
 /// Runs the command.
@@ -163,6 +163,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         arguments.pages.as_deref(),
         self_links,
         arguments.most_pages,
+        crawled,
     )?;
     if arguments.level == Level::Addresses && hosts.address.iter().all(Option::is_none) {
         let reason = "--level addresses needs --pages with a column 'address', or a crawl";
@@ -197,7 +198,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         seed: arguments.seed,
     };
     let clock = Instant::now();
-    let vertices = Vertices::new(&hosts, arguments.level);
+    let vertices = servers(&hosts, arguments.level);
     let links = link_graph(&hosts, &vertices, robots.all.len())
         .map_err(|error| BadInput::file(&arguments.links, error))?;
     let bar = terminal::working("dividing");
@@ -257,7 +258,7 @@ fn write_report(
     path: &Path,
     summary: &Summary,
     problem: &Problem,
-    places: Option<&[Option<Place>]>,
+    places: Option<&[Option<Point>]>,
     part: Option<&[u32]>,
 ) -> Result<()> {
     let robots = problem.robots;

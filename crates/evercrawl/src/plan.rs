@@ -1,5 +1,6 @@
 //! `evercrawl plan`: what a budget of requests can buy, and how to spend it.
 
+mod channel;
 mod choice;
 mod curve;
 mod histories;
@@ -12,11 +13,12 @@ mod write;
 use crate::bad_input::BadInput;
 use crate::new_file::check_target;
 use crate::terminal::{self, complain, grouped, short};
-use crate::units::{Budget, Seconds};
 use anyhow::Result;
+use channel::Channel;
 use choice::{Choice, divide, freshness};
 use freshness::allocate::age;
 use freshness::gap::Gap;
+use ground::{Bytes, Rate, Seconds};
 use histories::Histories;
 use report::{Outcome, Report, Target};
 use repository::Repository;
@@ -36,6 +38,9 @@ Examples:
   What do more or fewer visits buy, and what does each way of spending them lose?
     evercrawl plan --pages pages.csv --budget 2000/day --politeness 15s \\
         --allocation opt-polite,uniform,proportional --curve curve.svg
+
+  How much bandwidth does the plan need, so that a minute has too many requests once in 1000?
+    evercrawl plan --pages pages.csv --budget 5/s --channel --overflow 0.001 --page-size 25KB
 
 Files are CSV with a header, plain or gzipped; columns in any order, others are ignored:
   pages.csv    page,server,change_rate[,weight]     changes per day; weight 1 if not given
@@ -62,7 +67,7 @@ pub struct Arguments {
         required_unless_present = "target_freshness",
         allow_hyphen_values = true
     )]
-    budget: Option<Budget>,
+    budget: Option<Rate>,
 
     /// Delays of servers that have one of their own
     #[arg(long, value_name = "CSV")]
@@ -101,6 +106,23 @@ pub struct Arguments {
     #[arg(long, value_name = "FRESHNESS", value_parser = target_freshness, allow_hyphen_values = true)]
     target_freshness: Option<f64>,
 
+    /// Tell how much bandwidth the plan needs: by the bound on the overflow of a channel, and measured
+    #[arg(long)]
+    channel: bool,
+
+    /// How probable it may be that a window of time holds more requests than the channel takes
+    #[arg(long, value_name = "PROBABILITY", default_value = "0.001", requires = "channel", value_parser = probability, allow_hyphen_values = true)]
+    overflow: f64,
+
+    /// Mean size of an answer: 25KB, 1.5MB
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value = "25KB",
+        requires = "channel"
+    )]
+    page_size: Bytes,
+
     /// Print the result as JSON; infinite numbers become null
     #[arg(long)]
     json: bool,
@@ -112,6 +134,15 @@ fn target_freshness(text: &str) -> Result<f64, String> {
         Ok(value)
     } else {
         Err("expected a number above 0 and at most 1, such as 0.95".to_owned())
+    }
+}
+
+fn probability(text: &str) -> Result<f64, String> {
+    let value = text.trim().parse().unwrap_or(f64::NAN);
+    if value > 0.0 && value < 1.0 {
+        Ok(value)
+    } else {
+        Err("expected a probability above 0 and below 1, such as 0.001".to_owned())
     }
 }
 
@@ -130,7 +161,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let gaps = gaps.as_deref();
     let problem = repository.problem(0.0);
     let capacity = problem.capacity();
-    if let Some(Budget(budget)) = arguments.budget
+    let given = arguments.budget.map(Rate::per_day);
+    if let Some(budget) = given
         && budget > capacity * (1.0 + 1e-12)
     {
         return Err(BadInput(format!(
@@ -146,15 +178,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let answer = (arguments.target_freshness)
         .map(|target| {
-            let guess = arguments.budget.map_or_else(
-                || problem.pages.rate.iter().sum::<f64>(),
-                |Budget(budget)| budget,
-            );
+            let guess = given.unwrap_or_else(|| problem.pages.rate.iter().sum());
             smallest_budget(|budget| value(first, budget), target, capacity, guess)
         })
         .transpose()?;
-    let budget = match (arguments.budget, answer) {
-        (Some(Budget(budget)), _) | (None, Some(Answer::Budget(budget))) => Some(budget),
+    let budget = match (given, answer) {
+        (Some(budget), _) | (None, Some(Answer::Budget(budget))) => Some(budget),
         (None, _) => None,
     };
 
@@ -166,6 +195,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         outcome: Outcome::default(),
         capacity_per_day: capacity.is_finite().then_some(capacity),
         target: (arguments.target_freshness.zip(answer)).map(|(t, a)| Target::new(t, a)),
+        channel: None,
         peak_memory_bytes: None,
         warnings: Vec::new(),
     };
@@ -175,6 +205,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let seconds = start.elapsed().as_secs_f64();
         report.outcome = judge(&repository, gaps, &frequency, first, budget, &value)?;
         report.outcome.seconds = Some(seconds);
+        report.channel = (arguments.channel)
+            .then(|| Channel::new(&frequency, arguments.overflow, arguments.page_size));
         if let Some(path) = &arguments.curve {
             let bounds = Choice::bounds(gaps);
             curve::draw(path, &choices, bounds, budget, capacity, &value)?;
@@ -182,8 +214,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         if let Some(path) = &arguments.out {
             write::write(path, &repository, gaps, &frequency)?;
         }
-    } else if arguments.out.is_some() || arguments.curve.is_some() {
-        let warning = "no file was written: without --budget there is nothing to plan with";
+    } else if arguments.out.is_some() || arguments.curve.is_some() || arguments.channel {
+        let warning = "no file was written and no channel found: without --budget there is nothing to plan with";
         report.warnings.push(warning.to_owned());
     }
     report.warnings.extend(overload(&report.outcome));

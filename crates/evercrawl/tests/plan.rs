@@ -619,3 +619,32 @@ fn a_history_of_no_page_is_refused_with_its_line() {
         "{message}"
     );
 }
+
+#[test]
+fn a_channel_is_provided_for_by_bound_and_by_measurement() {
+    // 400 pages that change alike: each is visited 9 times a day
+    let pages = (0..400).map(|page| format!("p{page},s{page},3\n"));
+    let pages = "page,server,change_rate\n".to_owned() + &pages.collect::<String>();
+    let desk = Desk::with(&[("pages.csv", pages.as_bytes())]);
+    let arguments =
+        "--pages pages.csv --budget 3600/day --channel --overflow 0.01 --page-size 10KB";
+    let channel = &desk.json(arguments)["channel"];
+    assert_eq!(channel["visited_pages"], 400);
+    let hour = &channel["windows"][2];
+    assert_eq!(hour["window"], "1 h");
+    let number = |key: &str| hour[key].as_f64().unwrap();
+    assert!((number("expected_requests") - 150.0).abs() < 1e-6);
+    // √(400·ln 100 / 2)
+    assert!((number("headroom_bound") - 30.349).abs() < 1e-3);
+    // 400 pages due within the hour with chance 3/8: a binomial of deviation 9.68, whose 99 % lie
+    // 22.5 above the mean
+    let measured = number("headroom_measured");
+    assert!((20.0..26.0).contains(&measured), "{measured}");
+    assert!(number("overflow_measured") <= 0.01);
+    let megabits = number("megabits_per_second_bound");
+    assert!((megabits - (150.0 + 30.349) * 80_000.0 / 1e6 / 3600.0).abs() < 1e-6);
+    let output = desk.plan(arguments);
+    assert!(text(&output.stdout).contains("Mbit/s, bound"));
+    let message = desk.refused("--pages pages.csv --budget 1/day --channel --overflow 1");
+    assert!(message.contains("above 0 and below 1"), "{message}");
+}

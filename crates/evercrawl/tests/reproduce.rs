@@ -30,16 +30,32 @@ fn all_experiments_run_and_leave_tables_plots_and_rows() {
     for experiment in experiments {
         let name = experiment["experiment"].as_str().unwrap();
         let own = match name {
-            "default" | "freshness-wikipedia" | "rtt-approximation" => {
-                folder.path().join(name).join("generated")
-            }
+            "default"
+            | "freshness-wikipedia"
+            | "rtt-approximation"
+            | "partition-algebraic"
+            | "partition-download" => folder.path().join(name).join("generated"),
             _ => folder.path().join(name),
         };
         let readme = std::fs::read_to_string(own.join("README.md")).unwrap();
         for relation in experiment["relations"].as_array().unwrap() {
             assert!(
-                readme.contains(relation["ours"].as_str().unwrap()),
+                readme.contains(relation["found"].as_str().unwrap()),
                 "{name}"
+            );
+            // every row says whose it is, and has a verdict or a reason why there is none
+            let source = relation["source"].as_str().unwrap();
+            assert!(
+                ["published", "ours", "calibrated"].contains(&source),
+                "{source}"
+            );
+            assert_ne!(
+                relation["verdict"].is_null(),
+                relation["no_verdict"].is_null()
+            );
+            assert!(
+                source != "calibrated" || relation["verdict"].is_null(),
+                "{relation}"
             );
         }
         let rows = std::fs::read_to_string(own.join("rows.csv")).unwrap();
@@ -54,50 +70,31 @@ fn all_experiments_run_and_leave_tables_plots_and_rows() {
         assert!(std::fs::read_dir(&own).unwrap().any(is_plot), "{name}");
     }
     // what no seed and no size may break
-    for (experiment, relation) in [
-        ("freshness-webbase", "RANDOM ≥ 0.77 of the bound"),
-        ("freshness-webbase", "MERGE ≥ 0.927 of the bound"),
+    for (experiment, claim) in [
+        ("factors", "RANDOM ≥ 0.77 of the bound"),
+        ("factors", "MERGE ≥ 0.927 of the bound"),
         (
             "classical",
             "visits in proportion to change rates are worse than uniform ones",
         ),
+        ("partition-download", "politeness is never broken"),
     ] {
         let own = experiments.iter().find(|e| e["experiment"] == experiment);
         let relations = own.unwrap()["relations"].as_array().unwrap();
-        let found = relations.iter().find(|r| r["published"] == relation);
-        assert_eq!(found.unwrap()["verdict"], "holds", "{relation}");
+        let claimed = |r: &&Value| r["claim"].as_str().unwrap().starts_with(claim);
+        let found = relations.iter().find(claimed).unwrap();
+        assert_eq!(found["verdict"], "holds", "{found}");
     }
-}
-
-#[test]
-fn partitions_of_a_small_national_web_come_out_within_a_minute() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().to_str().unwrap();
-    for (experiment, relations) in [
-        (
-            "partition-algebraic",
-            &[
-                "redistribution time when a robot joins: -35 % by graph against hash of host",
-                "download time: -33 % by graph against hash of host",
-                "ours, three objectives: fewer exchanges and less download time than every hash",
-            ][..],
-        ),
-        (
-            "partition-download",
-            &[
-                "fixed politeness: download time about equal (−0.03 %)",
-                "by density: −91 % against hash with fixed 15 s",
-                "by density: −69 % against hash with the same mean interval (4.45 s)",
-                "ours: politeness is never broken",
-            ],
-        ),
-    ] {
-        let output = reproduce(&[experiment, "--quick", "--json", "--out", out]);
-        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
-        let found = json["experiments"][0]["relations"].as_array().unwrap();
-        for relation in relations {
-            let found = found.iter().find(|r| r["published"] == *relation);
-            assert_eq!(found.unwrap()["verdict"], "holds", "{relation}");
+    // generated links, and RTTs from distance, decide nothing
+    for experiment in ["partition-algebraic", "partition-download"] {
+        let own = experiments.iter().find(|e| e["experiment"] == experiment);
+        for relation in own.unwrap()["relations"].as_array().unwrap() {
+            let claim = relation["claim"].as_str().unwrap();
+            if relation["source"] == "published"
+                && (claim.contains("exchange") || claim.contains("distance"))
+            {
+                assert!(relation["verdict"].is_null(), "{relation}");
+            }
         }
     }
 }
@@ -110,6 +107,7 @@ fn the_list_names_every_experiment() {
         "freshness-webbase",
         "freshness-wikipedia",
         "classical",
+        "factors",
         "rtt-approximation",
         "learning",
         "default",

@@ -17,7 +17,7 @@ mod patience;
 mod pool;
 mod request;
 
-pub use address::{AddressRules, Network, is_public};
+pub use address::AddressRules;
 pub use decode::{DecodeError, Decoded, Flaw};
 pub use dns::Resolved;
 pub use error::{ConnectFault, DnsFault, FetchError, TimeoutStage};

@@ -1,5 +1,7 @@
 //! `Retry-After`, in every form servers send it.
 
+use ground::calendar;
+
 /// The longest wait a server may ask of us, in seconds: a typing error must not lose a host.
 pub const LONGEST: f64 = 86_400.0;
 
@@ -31,8 +33,8 @@ pub fn date(value: &str) -> Option<f64> {
         [_, month, day, clock, year] => (day, month, year, clock),
         _ => return None,
     };
-    let day: i64 = number(day, 31)?;
-    let month = month_number(month)?;
+    let day = number(day, 31)? as u32;
+    let month = calendar::month(month)?;
     let year = match (year.len(), number(year, 9999)?) {
         (2, short) if short < 70 => 2000 + short,
         (2, short) => 1900 + short,
@@ -41,10 +43,10 @@ pub fn date(value: &str) -> Option<f64> {
     };
     let mut parts = clock.split(':').map(|part| number(part, 60));
     let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
-    if parts.next().is_some() || hour > 23 || minute > 59 || day == 0 {
+    if parts.next().is_some() || hour > 23 || minute > 59 {
         return None;
     }
-    let seconds = days_since_epoch(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
+    let seconds = calendar::days(year, month, day)? * 86_400 + hour * 3600 + minute * 60 + second;
     Some(seconds as f64)
 }
 
@@ -56,29 +58,6 @@ fn number(text: &str, most: i64) -> Option<i64> {
         return None;
     };
     (value <= most).then_some(value)
-}
-
-fn month_number(name: &str) -> Option<i64> {
-    const NAMES: [&str; 12] = [
-        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-    ];
-    let name = name.to_ascii_lowercase();
-    (1..)
-        .zip(NAMES)
-        .find(|&(_, short)| short == name)
-        .map(|(number, _)| number)
-}
-
-/// Days from 1970-01-01 to a date of the Gregorian calendar.
-fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
-    // years begin in March, so that the leap day is the last of its year
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
-    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    year * 365 + leap_days + (month * 153 + 2) / 5 + day - 1 - 719_468
 }
 
 #[cfg(test)]

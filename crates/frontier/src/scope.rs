@@ -4,7 +4,6 @@
 //! `suffixes`, `include`) names it, and no filter holds it back. Of a filter `deny` wins; an `allow`
 //! that names nothing lets everything pass.
 
-mod address;
 mod config;
 mod index;
 mod names;
@@ -13,10 +12,10 @@ mod reason;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use ground::Prefix;
 use regex::RegexSet;
 use url::{Position, Url};
 
-pub use address::Range;
 pub use config::{Filter, Reach, ScopeConfig};
 pub use reason::{Invalid, Judgement, Reason};
 
@@ -35,7 +34,7 @@ pub struct Scope {
     domains: Resolved<String>,
     paths: Resolved<Pattern>,
     types: Resolved<String>,
-    addresses: Resolved<Range>,
+    addresses: Resolved<Prefix>,
 }
 
 /// A filter, each of its entries with its text as written.
@@ -112,7 +111,7 @@ impl Scope {
             })?,
             types: Resolved::new(&config.types, lower)?,
             addresses: Resolved::new(&config.addresses, |text| {
-                text.parse().map_err(|()| Invalid::Address(text.to_owned()))
+                text.parse().map_err(|_| Invalid::Address(text.to_owned()))
             })?,
         })
     }

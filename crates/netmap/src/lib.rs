@@ -9,7 +9,6 @@ pub mod picture;
 pub mod place;
 pub mod probe;
 pub mod sampling;
-pub mod scope;
 pub mod store;
 pub mod survey;
 pub mod wire;

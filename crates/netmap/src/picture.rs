@@ -5,7 +5,7 @@
 
 mod projection;
 
-use crate::place::Point;
+use ground::Point;
 use projection::{HEIGHT, WIDTH, great_circle, project};
 use std::collections::BTreeMap;
 use std::fmt::Write;

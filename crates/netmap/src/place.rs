@@ -3,38 +3,17 @@
 
 mod agreement;
 mod database;
-mod geodesic;
 mod loc;
 mod names;
 
 pub use agreement::{Agreement, Coverage, agreement, coverage};
 pub use database::{AsDatabase, AsEntry, CityDatabase, DatabaseError};
-pub use geodesic::distance_km;
 pub use loc::parse_loc;
 pub use names::{City, cities, from_name};
 
+use ground::Point;
 use serde::Serialize;
 use std::fmt;
-
-/// A point on Earth, in degrees; north and east are positive.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Point {
-    /// From −90 to 90.
-    pub latitude: f64,
-    /// From −180 to 180.
-    pub longitude: f64,
-}
-
-impl Point {
-    /// A point, if there is one with these coordinates.
-    pub fn new(latitude: f64, longitude: f64) -> Option<Self> {
-        let exists = latitude.abs() <= 90.0 && longitude.abs() <= 180.0;
-        exists.then_some(Self {
-            latitude,
-            longitude,
-        })
-    }
-}
 
 /// What said where something is; the most trusted first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -9,8 +9,9 @@ mod read;
 pub use question::Answer;
 pub use read::{Located, Measurement, TracedRoute};
 
-use crate::place::{AsEntry, Place, Point};
+use crate::place::{AsEntry, Place};
 use crate::probe::{Measured, Route};
+use ground::Point;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
 use std::net::IpAddr;
 use std::path::Path;

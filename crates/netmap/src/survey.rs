@@ -3,8 +3,8 @@
 
 use crate::pace::Pace;
 use crate::probe::{self, Measured, Probing, Route, Tracing};
-use crate::scope::is_public;
 use crate::store::{self, Kind, Store};
+use ground::is_public;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};

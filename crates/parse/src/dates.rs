@@ -1,5 +1,7 @@
 //! Dates as sitemaps and feeds write them: W3C (ISO 8601) and RFC 822, both read leniently.
 
+use ground::calendar;
+
 /// Seconds since 1970 of a date in either form; without a zone it is taken for UTC, without a
 /// time for midnight, without a day for the first.
 pub fn parse_date(text: &str) -> Option<f64> {
@@ -43,11 +45,7 @@ fn parse_rfc822(text: &str) -> Option<f64> {
     };
     let mut words = text.splitn(4, [' ', '-']).map(str::trim);
     let day = number(words.next()?, 2)?;
-    let name = words.next()?.get(..3)?.to_ascii_lowercase();
-    let months = [
-        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-    ];
-    let month = months.iter().position(|month| *month == name)? as u32 + 1;
+    let month = calendar::month(words.next()?)?;
     let written = words.next()?;
     let year = match (written.len(), number(written, 4)?) {
         (2, year @ 0..50) => year + 2000,
@@ -117,23 +115,7 @@ fn offset(zone: &str) -> Option<f64> {
 
 /// Seconds since 1970 of a day that exists.
 fn midnight(year: i64, month: u32, day: u32) -> Option<f64> {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let length = match month {
-        2 => 28 + u32::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    if !(1..=length).contains(&day) {
-        return None;
-    }
-    // Howard Hinnant's days_from_civil: years begin in March, eras are 400 years
-    let year = year - i64::from(month <= 2);
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = i64::from((153 * ((month + 9) % 12) + 2) / 5 + day - 1);
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    Some(((era * 146_097 + day_of_era - 719_468) * 86_400) as f64)
+    Some((calendar::days(year, month, day)? * 86_400) as f64)
 }
 
 fn number(text: &str, longest: usize) -> Option<u32> {

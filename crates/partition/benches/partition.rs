@@ -4,9 +4,10 @@ use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Instant;
 
+use ground::Prefix;
 use partition::graph::GraphBuilder;
 use partition::limits::Balance;
-use partition::routing::{Entry, Lookup, Prefix, Table, Unknown, aggregate};
+use partition::routing::{Entry, Lookup, Table, Unknown, aggregate};
 use partition::task::Task;
 use partition::{multilevel, single_level};
 use rand::{RngExt, SeedableRng};

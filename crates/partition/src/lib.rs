@@ -5,7 +5,7 @@
 //! socket, no file, no global randomness.
 //!
 //! Hosts (or addresses) are dense vertex numbers of a [`graph::Graph`]; robots are parts
-//! `0..k`. [`multilevel`] divides the graph well, [`single_level`] as the published work did,
+//! `0..k`. [`solve`] is the whole way from hosts to robots; [`multilevel`] divides the graph well, [`single_level`] as the published work did,
 //! [`hash`] without looking at it.
 
 pub mod graph;
@@ -18,6 +18,7 @@ pub mod multilevel;
 pub mod objectives;
 pub mod routing;
 pub mod single_level;
+pub mod solve;
 pub mod task;
 
 mod refine;

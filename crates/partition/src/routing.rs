@@ -3,13 +3,13 @@
 
 mod aggregate;
 mod lookup;
-mod prefix;
 mod router;
 mod table;
 
 pub use aggregate::{Unknown, aggregate};
+/// What tables are made of.
+pub use ground::prefix::{Family, Prefix, PrefixError};
 pub use lookup::Lookup;
-pub use prefix::{Family, Prefix, PrefixError};
 pub use router::{Assigned, Fleet, Router, RoutingError, Target};
 pub use table::{Entry, Table, TwoOwners};
 

@@ -7,6 +7,7 @@ use frontier::key::Canonical;
 use frontier::politeness::Interval;
 use frontier::scope::ScopeConfig;
 use frontier::trap::TrapConfig;
+use ground::quantity::{Rate, not_negative};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -197,6 +198,9 @@ section! {
     }
 }
 
+/// Revisits a second that no crawl reaches.
+const MOST_REVISITS: f64 = 1e9;
+
 /// How many revisits may be made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RevisitBudget {
@@ -219,25 +223,14 @@ impl Revisit {
     /// The budget, understood.
     pub fn budget(&self) -> Result<RevisitBudget, Invalid> {
         let text = self.budget.trim();
-        let number = |text: &str| -> Option<f64> {
-            let value = text.trim().parse().ok()?;
-            (0.0..1e9).contains(&value).then_some(value)
-        };
-        let parsed = if let Some(share) = text.strip_suffix('%') {
-            number(share)
+        let parsed = match text.strip_suffix('%') {
+            Some(share) => not_negative(share)
                 .filter(|&share| share <= 100.0)
-                .map(|share| RevisitBudget::Share(share / 100.0))
-        } else {
-            text.split_once('/').and_then(|(visits, unit)| {
-                let seconds = match unit.trim() {
-                    "s" | "second" => 1.0,
-                    "min" | "minute" => 60.0,
-                    "h" | "hour" => 3600.0,
-                    "day" => 86_400.0,
-                    _ => return None,
-                };
-                Some(RevisitBudget::PerSecond(number(visits)? / seconds))
-            })
+                .map(|share| RevisitBudget::Share(share / 100.0)),
+            None => (text.parse().ok())
+                .map(|rate: Rate| rate.per_second())
+                .filter(|&rate| rate < MOST_REVISITS)
+                .map(RevisitBudget::PerSecond),
         };
         parsed.ok_or_else(|| Invalid {
             key: "revisit.budget",

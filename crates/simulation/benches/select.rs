@@ -49,7 +49,7 @@ fn main() {
         }
     }
     let repository = generate(&medium);
-    for name in ["default", "q-learning", "gradient"] {
+    for name in ["default", "q-learning"] {
         if chosen(name) {
             measure(name, &repository);
         }

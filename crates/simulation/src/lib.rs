@@ -1,7 +1,6 @@
 //! Synthetic and recorded webs under a virtual clock: the simulators and the experiments.
 
 pub mod calibration;
-pub mod chart;
 pub mod download;
 pub mod fleet;
 pub mod generate;

@@ -7,10 +7,10 @@ use super::open;
 use crate::bad_input::BadInput;
 use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::terminal::{self, complain};
-use crate::units::{Budget, DAY, Seconds};
 use anyhow::{Result, anyhow};
+use ground::Point;
+use ground::quantity::{DAY, Rate, Seconds};
 use netmap::pace::Pace;
-use netmap::place::Point;
 use netmap::probe::{Probing, Tracing};
 use netmap::survey::{Family, Outcome, Survey, Task};
 use netmap::wire::Method;
@@ -51,7 +51,7 @@ struct Common {
 
     /// Packets leave no faster, to all targets together
     #[arg(long, value_name = "RATE", default_value = "10/s")]
-    rate: Budget,
+    rate: Rate,
 
     /// A target is left alone for so long after it was asked
     #[arg(long, value_name = "TIME", default_value = "1d")]
@@ -179,7 +179,7 @@ fn timeout(common: &Common) -> Result<Duration, BadInput> {
 
 fn survey(common: &Common, task: Task) -> Result<()> {
     let targets = targets::read(&common.targets, common.file.as_deref())?;
-    let Budget(per_day) = common.rate;
+    let per_day = common.rate.per_day();
     if per_day <= 0.0 {
         return Err(BadInput("--rate is 0: nothing would ever be sent".to_owned()).into());
     }

@@ -1,10 +1,10 @@
 //! Hosts, their pages and addresses, and the links between them, as a crawl found them.
 
-use super::hosts::Hosts;
 use crate::bad_input::BadInput;
 use crate::data::{self, host_name, store_in_place_of};
 use crate::terminal::{complain, grouped, progress};
 use anyhow::Result;
+use desk::hosts::Hosts;
 use rayon::prelude::*;
 use robot::links::{LinkReader, Links};
 use std::collections::{BTreeSet, HashMap};

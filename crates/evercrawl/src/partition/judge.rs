@@ -1,13 +1,13 @@
 //! What an assignment is worth.
 
-use super::divide::{Level, Problem, Vertices};
-use super::hosts::Hosts;
-use super::nearness::Measured;
+use super::divide::{Level, Problem};
 use super::summary::{Share, Summary, TableSizes};
 use crate::bad_input::BadInput;
 use clap::ValueEnum;
+use desk::hosts::Hosts;
 use partition::hash::Shares;
 use partition::method::Method;
+use partition::solve::{Measured, Servers};
 use partition::task::NOWHERE;
 
 /// Links from robots to robots, robot by robot.
@@ -25,7 +25,7 @@ pub fn judge(
     problem: &Problem,
     method: Method,
     level: Level,
-    vertices: &Vertices,
+    vertices: &Servers,
     part: Option<&[u32]>,
 ) -> Result<Summary, BadInput> {
     let (hosts, robots) = (problem.hosts, &problem.robots.all);
@@ -130,8 +130,8 @@ fn mean(hosts: &Hosts, measured: Option<&[Measured]>, part: Option<&[u32]>) -> O
     let (measured, part) = measured.zip(part)?;
     let mut sum = (0.0, 0.0);
     for m in measured {
-        if part[m.host as usize] == m.robot {
-            let pages = hosts.pages[m.host as usize] as f64;
+        if part[m.host.0 as usize] == m.robot.0 {
+            let pages = hosts.pages[m.host.0 as usize] as f64;
             sum = (sum.0 + pages * m.cost, sum.1 + pages);
         }
     }
@@ -140,7 +140,7 @@ fn mean(hosts: &Hosts, measured: Option<&[Measured]>, part: Option<&[u32]>) -> O
 
 /// What is given away whole, robot by robot. Hashes may divide an address: then each robot visits
 /// it.
-fn servers(vertices: &Vertices, part: &[u32], robots: usize) -> Vec<u64> {
+fn servers(vertices: &Servers, part: &[u32], robots: usize) -> Vec<u64> {
     let mut pairs: Vec<(u32, u32)> = (vertices.of_host.iter().copied())
         .zip(part.iter().copied())
         .collect();
@@ -154,7 +154,7 @@ fn servers(vertices: &Vertices, part: &[u32], robots: usize) -> Vec<u64> {
 }
 
 /// The links of each robot's vertices to any others.
-fn linked(hosts: &Hosts, vertices: &Vertices, part: &[u32], robots: usize) -> Vec<f64> {
+fn linked(hosts: &Hosts, vertices: &Servers, part: &[u32], robots: usize) -> Vec<f64> {
     let mut linked = vec![0.0; robots];
     for &(from, to, links) in &hosts.links {
         let [from, to] = [from, to].map(|host| host as usize);

@@ -1,10 +1,11 @@
 //! What each robot may carry, beside what it got.
 
-use super::divide::{Problem, Vertices, robot_vertices};
+use super::divide::Problem;
 use super::summary::{Limits, Share, Summary};
 use crate::bad_input::BadInput;
 use crate::terminal::{grouped, short};
 use partition::graph::{Graph, Load, Vertex};
+use partition::solve::Servers;
 use partition::task::{Task, limits_in_force};
 
 const MEASURES: [&str; 3] = ["pages", "servers", "links"];
@@ -13,12 +14,12 @@ const MEASURES: [&str; 3] = ["pages", "servers", "links"];
 pub fn add(
     summary: &mut Summary,
     problem: &Problem,
-    vertices: &Vertices,
+    vertices: &Servers,
     links: &Graph,
     host_part: &[u32],
 ) -> Result<(), BadInput> {
     let capacities = problem.robots.capacities();
-    let fixed = robot_vertices(vertices, capacities.len());
+    let fixed = vertices.robots(capacities.len());
     let mut part = vec![0; links.len()];
     for (host, &vertex) in vertices.of_host.iter().enumerate() {
         part[vertex as usize] = host_part[host];
@@ -90,7 +91,7 @@ fn exceeded(
 /// What the robot has with most pages, by the name of its first host.
 fn largest_host(
     problem: &Problem,
-    vertices: &Vertices,
+    vertices: &Servers,
     links: &Graph,
     part: &[u32],
     robot: u32,

@@ -1,21 +1,14 @@
 //! Measured times and known places: `--rtt` and `--places`.
 
-use super::hosts::{Hosts, column};
 use super::robots::Robots;
 use crate::bad_input::BadInput;
 use crate::table::Table;
 use anyhow::Result;
-use simulation::download::internet::Place;
+use desk::hosts::{Hosts, column};
+use ground::Point;
+use partition::solve::{Host, Measured, Robot};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-
-/// A cost between a robot and a host: milliseconds or kilometres.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measured {
-    pub robot: u32,
-    pub host: u32,
-    pub cost: f64,
-}
 
 /// Reads `robot,host,milliseconds`.
 pub fn read_rtt(file: &Path, hosts: &Hosts, robots: &Robots) -> Result<Vec<Measured>> {
@@ -28,7 +21,7 @@ pub fn read_rtt(file: &Path, hosts: &Hosts, robots: &Robots) -> Result<Vec<Measu
         .collect();
     let mut measured = Vec::new();
     let mut seen = HashSet::new();
-    while table.next()? {
+    while table.advance()? {
         let name = String::from_utf8_lossy(table.name(robot)?);
         let Some(&robot) = numbers.get(&*name) else {
             let reason = format!("robot '{name}' is not in the file of robots");
@@ -43,8 +36,8 @@ pub fn read_rtt(file: &Path, hosts: &Hosts, robots: &Robots) -> Result<Vec<Measu
             return Err(table.error(reason).into());
         }
         measured.push(Measured {
-            robot,
-            host,
+            robot: Robot(robot),
+            host: Host(host),
             cost: table.number(cost)?,
         });
     }
@@ -53,12 +46,12 @@ pub fn read_rtt(file: &Path, hosts: &Hosts, robots: &Robots) -> Result<Vec<Measu
 }
 
 /// Reads `host,latitude,longitude`.
-pub fn read_places(file: &Path, hosts: &Hosts) -> Result<Vec<Option<Place>>> {
+pub fn read_places(file: &Path, hosts: &Hosts) -> Result<Vec<Option<Point>>> {
     let columns = ["host", "latitude", "longitude"];
     let mut table = Table::open_loose(file, &columns, "reading places")?;
     let [host, latitude, longitude] = columns.map(|name| column(&table, name));
     let mut places = vec![None; hosts.names.len()];
-    while table.next()? {
+    while table.advance()? {
         let degrees = |column: usize, most: f64| -> Result<f64, BadInput> {
             let text = String::from_utf8_lossy(table.field(column)).into_owned();
             let number = text.trim().parse::<f64>().ok();
@@ -68,7 +61,7 @@ pub fn read_places(file: &Path, hosts: &Hosts) -> Result<Vec<Option<Place>>> {
                 ))
             })
         };
-        let place = Place {
+        let place = Point {
             latitude: degrees(latitude, 90.0)?,
             longitude: degrees(longitude, 180.0)?,
         };
@@ -87,7 +80,7 @@ pub fn read_places(file: &Path, hosts: &Hosts) -> Result<Vec<Option<Place>>> {
 pub fn distances(
     file: &Path,
     robots: &Robots,
-    places: &[Option<Place>],
+    places: &[Option<Point>],
 ) -> Result<Vec<Measured>, BadInput> {
     let mut measured = Vec::new();
     for (robot, known) in (0..).zip(&robots.all) {
@@ -101,9 +94,9 @@ pub fn distances(
         for (host, place) in (0..).zip(places) {
             if let Some(place) = place {
                 measured.push(Measured {
-                    robot,
-                    host,
-                    cost: here.kilometres_to(place),
+                    robot: Robot(robot),
+                    host: Host(host),
+                    cost: here.kilometres_to(*place),
                 });
             }
         }

@@ -3,7 +3,7 @@
 use super::robots::Robots;
 use super::summary::Summary;
 use crate::html::escape;
-use simulation::download::internet::Place;
+use ground::Point;
 use std::fmt::{self, Write};
 
 /// More hosts than this are thinned out on the map.
@@ -148,11 +148,11 @@ pub fn exchange(robots: &Robots, flows: &[f64]) -> Result<String, fmt::Error> {
 }
 
 /// Hosts where they are, in the colours of their robots.
-pub fn map(robots: &Robots, places: &[Option<Place>], part: &[u32]) -> Result<String, fmt::Error> {
+pub fn map(robots: &Robots, places: &[Option<Point>], part: &[u32]) -> Result<String, fmt::Error> {
     let count = robots.all.len();
     let own = robots.all.iter().filter_map(|robot| robot.place);
-    let all: Vec<Place> = places.iter().copied().flatten().chain(own).collect();
-    let range = |value: fn(&Place) -> f64| {
+    let all: Vec<Point> = places.iter().copied().flatten().chain(own).collect();
+    let range = |value: fn(&Point) -> f64| {
         let low = all.iter().map(value).fold(f64::INFINITY, f64::min);
         let high = all.iter().map(value).fold(f64::NEG_INFINITY, f64::max);
         (low - 0.5, high + 0.5)
@@ -164,7 +164,7 @@ pub fn map(robots: &Robots, places: &[Option<Place>], part: &[u32]) -> Result<St
     let scale = width / ((east.1 - east.0) * squeeze);
     let height = ((north.1 - north.0) * scale).clamp(120.0, 900.0);
     let scale_y = height / (north.1 - north.0);
-    let at = |place: &Place| {
+    let at = |place: &Point| {
         let x = (place.longitude - east.0) * squeeze * scale;
         (x, (north.1 - place.latitude) * scale_y)
     };

@@ -3,8 +3,8 @@
 use crate::bad_input::BadInput;
 use crate::table::Table;
 use anyhow::Result;
+use ground::Prefix;
 use maxminddb::{MaxMindDbError, Reader, WithinOptions};
-use partition::routing::Prefix;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
@@ -40,7 +40,7 @@ fn rows(file: &Path) -> Result<Vec<Prefix>> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     let mut prefixes = Vec::new();
     let mut is_first = true;
-    while table.next()? {
+    while table.advance()? {
         let start = text(table.field(first));
         if std::mem::take(&mut is_first) && start == "start" {
             continue;

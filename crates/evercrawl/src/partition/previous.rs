@@ -1,10 +1,10 @@
 //! `--previous`: who had what.
 
-use super::hosts::{Hosts, column};
 use super::robots::Robots;
 use crate::table::Table;
 use crate::terminal::grouped;
 use anyhow::Result;
+use desk::hosts::{Hosts, column};
 use partition::task::NOWHERE;
 use std::collections::HashMap;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub fn read(file: &Path, hosts: &Hosts, robots: &Robots) -> Result<Before> {
     let mut part = vec![NOWHERE; hosts.names.len()];
     let mut seen: Vec<Option<Vec<u8>>> = vec![None; hosts.names.len()];
     let mut gone = 0_usize;
-    while table.next()? {
+    while table.advance()? {
         let name = table.name(robot)?;
         let robot = *numbers.entry(name.to_vec()).or_insert_with(|| {
             let name = String::from_utf8_lossy(name);

@@ -4,7 +4,7 @@ use super::picture;
 use super::robots::Robots;
 use super::summary::{COLUMNS, Summary, cells};
 use crate::html;
-use simulation::download::internet::Place;
+use ground::Point;
 use std::fmt::{self, Write};
 
 /// The whole file.
@@ -12,7 +12,7 @@ pub fn html(
     summary: &Summary,
     robots: &Robots,
     flows: Option<&[f64]>,
-    map: Option<(&[Option<Place>], &[u32])>,
+    map: Option<(&[Option<Point>], &[u32])>,
 ) -> String {
     html::page("Who downloads what", &summary.subject(), None, |page| {
         write(page, summary, robots, flows, map)
@@ -24,7 +24,7 @@ fn write(
     summary: &Summary,
     robots: &Robots,
     flows: Option<&[f64]>,
-    map: Option<(&[Option<Place>], &[u32])>,
+    map: Option<(&[Option<Point>], &[u32])>,
 ) -> fmt::Result {
     for warning in &summary.warnings {
         let warning = html::escape(warning);

@@ -3,10 +3,10 @@
 use crate::bad_input::BadInput;
 use crate::terminal::short;
 use anyhow::Result;
+use ground::Point;
 use partition::hierarchy::{Member, Tree};
 use partition::limits::Balance;
 use serde::Deserialize;
-use simulation::download::internet::Place;
 use std::collections::HashSet;
 use std::path::Path;
 use toml::Spanned;
@@ -122,7 +122,7 @@ pub struct Robot {
     /// How much it can take; only proportions matter.
     pub capacity: f64,
     /// Where it is.
-    pub place: Option<Place>,
+    pub place: Option<Point>,
 }
 
 /// All robots, in the order of the tree of groups.
@@ -190,7 +190,7 @@ impl Robots {
                 (Some(latitude), Some(longitude))
                     if latitude.abs() <= 90.0 && longitude.abs() <= 180.0 =>
                 {
-                    Some(Place {
+                    Some(Point {
                         latitude,
                         longitude,
                     })

@@ -1,11 +1,12 @@
 //! Routing tables as files, one a robot.
 
-use super::hosts::Hosts;
 use super::robots::{Robots, is_name};
 use crate::bad_input::BadInput;
 use crate::new_file::NewFile;
 use anyhow::{Context, Result};
-use partition::routing::{Assigned, Fleet, Prefix, Target};
+use desk::hosts::Hosts;
+use ground::Prefix;
+use partition::routing::{Assigned, Fleet, Target};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;

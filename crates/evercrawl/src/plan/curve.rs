@@ -4,7 +4,7 @@ use super::choice::Choice;
 use crate::new_file::NewFile;
 use crate::terminal::{progress, short};
 use anyhow::{Context, Result};
-use simulation::chart::{Axis, Chart, Line, Mark, Scale, Stroke};
+use desk::chart::{Axis, Chart, Line, Mark, Scale, Stroke};
 use std::io::Write;
 use std::path::Path;
 

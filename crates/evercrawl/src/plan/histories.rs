@@ -4,10 +4,10 @@ use super::repository::Repository;
 use crate::bad_input::BadInput;
 use crate::fingerprint::ByFingerprint;
 use crate::table::{Table, Version};
-use crate::units::DAY;
 use anyhow::Result;
 use freshness::allocate::wolf::gaps_or_rates;
 use freshness::gap::Gap;
+use ground::quantity::DAY;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ impl Histories {
             items: HashMap::default(),
             instants: Vec::new(),
         };
-        while table.next()? {
+        while table.advance()? {
             let seconds = table.number(timestamp)?;
             let name = table.name(item)?;
             let index = if let Some(&index) = histories.items.get(name) {
@@ -97,7 +97,7 @@ impl Histories {
             }
             let mut table = Table::open(&self.path, &["item_id"], "finding the line")?;
             let column = table.column("item_id");
-            while table.next()? {
+            while table.advance()? {
                 if column.is_some_and(|column| table.field(column) == name) {
                     return Ok(Some(table.error(reason.clone())));
                 }

@@ -1,8 +1,9 @@
 //! What `plan` tells: the same facts as JSON and as a table.
 
+use super::channel::Channel;
 use super::target::Answer;
 use crate::terminal::{grouped, short};
-use crate::units::DAY;
+use ground::quantity::DAY;
 use serde::Serialize;
 
 /// Everything about one plan. Fields of a plan that could not be made are null in JSON.
@@ -18,6 +19,8 @@ pub struct Report {
     pub capacity_per_day: Option<f64>,
     #[serde(flatten)]
     pub target: Option<Target>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<Channel>,
     pub peak_memory_bytes: Option<u64>,
     pub warnings: Vec<String>,
 }
@@ -153,7 +156,8 @@ impl Report {
         let lines = rows
             .iter()
             .map(|(name, value)| format!("{name:<17}{value}\n"));
-        lines.collect()
+        let channel = self.channel.as_ref().map(Channel::table);
+        lines.chain(channel).collect()
     }
 }
 

@@ -51,7 +51,7 @@ impl Repository {
         let mut rate = Vec::new();
         let mut weight = weight_column.map(|_| Vec::new());
         let mut history = histories.map(|_| Vec::new());
-        while table.next()? {
+        while table.advance()? {
             let name = table.name(page_column)?;
             names.push(fingerprint(name));
             if let (Some(history), Some(histories)) = (&mut history, histories) {
@@ -141,7 +141,7 @@ impl Repository {
         };
         let mut fingerprint = 0;
         let mut rows = 0;
-        while table.next()? {
+        while table.advance()? {
             if rows == self.server.len() {
                 bail!(changed());
             }
@@ -264,7 +264,7 @@ fn refuse_duplicates(path: &Path, version: &Version, mut names: Vec<u64>) -> Res
             unreachable!("the table was opened with this column");
         };
         let mut places: HashMap<Box<[u8]>, Option<csv::Position>> = HashMap::new();
-        while table.next()? {
+        while table.advance()? {
             let name = table.field(page);
             if !batch.contains(&fingerprint(name)) {
                 continue;

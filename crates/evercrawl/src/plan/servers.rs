@@ -2,8 +2,8 @@
 
 use crate::fingerprint::ByFingerprint;
 use crate::table::Table;
-use crate::units::{DAY, Seconds};
 use anyhow::Result;
+use ground::quantity::{DAY, Seconds};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::Path;
@@ -30,7 +30,7 @@ impl Delays {
         let (Some(server), Some(delay)) = columns else {
             unreachable!("the table was opened with these columns");
         };
-        while table.next()? {
+        while table.advance()? {
             let value = match table.number(delay) {
                 Ok(seconds) => seconds,
                 Err(_) => with_unit(table.field(delay)).ok_or_else(|| {

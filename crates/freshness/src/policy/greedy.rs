@@ -1,6 +1,8 @@
 //! GREEDY: each slot of a server takes the page whose copy is most likely to be stale now and to
 //! stay fresh for long after the visit.
 
+mod printed;
+
 use super::beliefs::Beliefs;
 use super::lifetime::{Appeared, Lifetime};
 use super::queue::Agenda;
@@ -8,8 +10,18 @@ use super::{Change, Knowledge, Next, Outcome, Policy, Setup};
 use crate::allocate::{self, Allocation, Pages, Problem};
 use crate::gap::{Gap, Histogram};
 use crate::{PageId, ServerId};
+use printed::Printed;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// How the index is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Given what is known of the content's age, and integrated.
+    Conditional,
+    /// As it was printed; the other where no gaps are known.
+    Printed,
+}
 
 /// What GREEDY knows of a page, best promise first in its server's list.
 struct Candidate {
@@ -22,6 +34,8 @@ struct Candidate {
     appeared: Appeared,
     /// Apart, so that a look through the list stays short.
     life: Option<Box<Lifetime>>,
+    /// Its index as printed, where that is asked for and gaps are known.
+    printed: Option<Box<Printed>>,
 }
 
 struct Server {
@@ -55,12 +69,16 @@ impl Candidate {
             last: f64::NEG_INFINITY,
             appeared: Appeared::EVER,
             life: life.map(Box::new),
+            printed: None,
         }
     }
 
     /// `E[next change − now | changed since last visit]·Pr[changed since last visit]`.
-    fn index(&self, now: f64) -> f64 {
+    fn index(&self, now: f64, rng: &mut Xoshiro256PlusPlus) -> f64 {
         let elapsed = now - self.last;
+        if let Some(printed) = &self.printed {
+            return self.weight * printed.index(self.last, now, rng);
+        }
         match &self.life {
             None => self.promise * -(-self.rate * elapsed).exp_m1(),
             Some(life) if elapsed == f64::INFINITY => self.weight * time_left(life.gap(), elapsed),
@@ -74,7 +92,10 @@ impl Candidate {
     fn expect(&mut self, rate: f64, weight: f64) {
         self.rate = rate;
         self.weight = weight;
-        self.promise = if rate > 0.0 {
+        self.promise = if rate > 0.0 && self.printed.is_some() {
+            // three draws promise nothing
+            f64::INFINITY
+        } else if rate > 0.0 {
             weight * self.life.as_deref().map_or(1.0 / rate, most_time_left)
         } else {
             0.0
@@ -113,7 +134,7 @@ fn most_time_left(life: &Lifetime) -> f64 {
 }
 
 impl Greedy {
-    pub fn new(setup: &Setup) -> Self {
+    pub fn new(form: Form, setup: &Setup) -> Self {
         let beliefs = Beliefs::new(setup);
         let gaps = match setup.knowledge {
             Knowledge::Known {
@@ -138,9 +159,11 @@ impl Greedy {
         };
         for (page, &s) in setup.server.iter().enumerate() {
             let life = gaps.and_then(|gaps| Lifetime::of(&gaps[page], Histogram::BINS));
-            greedy.servers[s as usize]
-                .candidates
-                .push(Candidate::new(PageId(page as u32), life));
+            let mut candidate = Candidate::new(PageId(page as u32), life);
+            candidate.printed = (gaps.filter(|_| form == Form::Printed))
+                .and_then(|gaps| Printed::of(&gaps[page]))
+                .map(Box::new);
+            greedy.servers[s as usize].candidates.push(candidate);
         }
         greedy
     }
@@ -217,7 +240,7 @@ impl Server {
 
     /// The best page at `now`. No page gains more than its promise, so the list, best promise
     /// first, is left as soon as nothing better can come.
-    fn choose(&self, now: f64) -> Option<usize> {
+    fn choose(&self, now: f64, rng: &mut Xoshiro256PlusPlus) -> Option<usize> {
         let mut best = (0.0, None);
         for (k, candidate) in self.candidates.iter().enumerate() {
             if candidate.promise <= best.0 {
@@ -229,7 +252,7 @@ impl Server {
             {
                 continue;
             }
-            let index = candidate.index(now);
+            let index = candidate.index(now, rng);
             if index > best.0 {
                 best = (index, Some(k));
             }
@@ -251,7 +274,7 @@ impl Policy for Greedy {
         }
         let server = &mut self.servers[id.index()];
         server.slot += 1.0 / server.rate;
-        let Some(k) = server.choose(now) else {
+        let Some(k) = server.choose(now, &mut self.rng) else {
             let key = server.slot.max(server.free);
             self.agenda.set(id, key);
             return Next::Wait(
@@ -279,9 +302,11 @@ impl Policy for Greedy {
         }
         let place = self.place[page.index()] as usize;
         let previous = self.beliefs.last_visit(page).unwrap_or(f64::NEG_INFINITY);
-        self.servers[server.index()].candidates[place]
-            .appeared
-            .observe(previous, at, outcome);
+        let candidate = &mut self.servers[server.index()].candidates[place];
+        candidate.appeared.observe(previous, at, outcome);
+        if let Some(printed) = &mut candidate.printed {
+            printed.observe(at, outcome);
+        }
         self.beliefs.observe(page, server, at, outcome);
     }
 

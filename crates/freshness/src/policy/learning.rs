@@ -1,11 +1,9 @@
 //! Agents that learn when to visit from nothing but their own visits.
 #![doc = include_str!("learning/README.md")]
 
-mod gradient;
 mod learner;
 mod qtable;
 
-pub(super) use gradient::Gradient;
 pub(super) use learner::Learner;
 pub(super) use qtable::QTable;
 
@@ -41,11 +39,10 @@ pub(super) struct Interval {
     pub length: f64,
     /// The part of it, from its beginning, in which the copy was fresh.
     pub fresh: f64,
-    /// What the visit at its end gained: the weighted fresh time if the copy had changed, else
-    /// nothing. If all intervals of a page were longer by a share, so much of it would be lost for
-    /// each of them; no model is needed to see it.
-    pub gain: f64,
-    /// The mean gain of a visit: what one has to gain to be worth its place in the budget.
+    /// The mean gain of a visit, which is what one has to gain to be worth its place in the budget: the
+    /// weighted fresh time before it if the copy had changed, else nothing. If all intervals of a page
+    /// were longer by a share, so much of it would be lost for each of them; no model is needed to see
+    /// it.
     pub price: f64,
 }
 

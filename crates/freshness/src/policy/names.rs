@@ -1,10 +1,10 @@
 //! Policies by name: `index`, or a selection and an allocation joined as in `merge-cho`.
 
 use super::adaptive::Adaptive;
-use super::greedy::Greedy;
+use super::greedy::{Form, Greedy};
 use super::index::Index;
 use super::intervals::{Intervals, Rule};
-use super::learning::{Gradient, Learner, QTable};
+use super::learning::{Learner, QTable};
 use super::memory::Memory;
 use super::planned::{Method, Planned};
 use super::priced::Priced;
@@ -36,12 +36,12 @@ const ALONE: [&str; 12] = [
     "default",
     "index",
     "greedy",
+    "greedy-printed",
     "memory",
     "uniform",
     "proportional",
     "epochs",
     "q-learning",
-    "gradient",
     "fixed-interval",
     "multiplicative",
     "halfway",
@@ -81,13 +81,13 @@ pub fn build(name: &str, setup: &Setup) -> Result<Box<dyn Policy>, Error> {
     Ok(match name {
         "index" => Box::new(Priced::new(Index::new(setup), setup)),
         "default" => Box::new(Priced::new(Adaptive::new(setup), setup)),
-        "greedy" => Box::new(Greedy::new(setup)),
+        "greedy" => Box::new(Greedy::new(Form::Conditional, setup)),
+        "greedy-printed" => Box::new(Greedy::new(Form::Printed, setup)),
         "memory" => Box::new(Memory::new(setup)),
         "uniform" => planned(Selection::Merge, "uniform", setup),
         "proportional" => planned(Selection::Merge, "proportional", setup),
         "epochs" => planned(Selection::Merge, "opt-polite", setup),
         "q-learning" => Box::new(Learner::new(QTable::default(), setup)),
-        "gradient" => Box::new(Learner::new(Gradient::default(), setup)),
         "fixed-interval" => Box::new(Intervals::new(Rule::Fixed, setup)),
         "multiplicative" => Box::new(Intervals::new(Rule::Multiplicative, setup)),
         "halfway" => Box::new(Intervals::new(Rule::Halfway, setup)),

@@ -2,7 +2,8 @@
 //! prefer some links for reasons of their own, as those of the Internet do.
 
 use super::{Graph, Link};
-use crate::place::{Point, cities, distance_km};
+use crate::place::cities;
+use ground::Point;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -44,7 +45,7 @@ pub fn generate(hosts: usize, seed: u64) -> World {
         });
     };
     let first = hosts;
-    let between = |a: Point, b: Point| distance_km(a, b) * MS_PER_KM;
+    let between = |a: Point, b: Point| a.kilometres_to(b) * MS_PER_KM;
     for (k, &here) in backbone.iter().enumerate() {
         let mut others: Vec<usize> = (0..backbone.len()).filter(|&o| o != k).collect();
         others.sort_by(|&a, &b| between(here, backbone[a]).total_cmp(&between(here, backbone[b])));
@@ -106,7 +107,7 @@ fn spread(count: usize) -> Vec<Point> {
         }
         if chosen
             .iter()
-            .all(|&other| distance_km(other, city.point) > APART_KM)
+            .all(|&other| other.kilometres_to(city.point) > APART_KM)
         {
             chosen.push(city.point);
         }

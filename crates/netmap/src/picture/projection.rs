@@ -1,6 +1,6 @@
 //! Robinson's projection, and great circles cut where the map ends.
 
-use crate::place::Point;
+use ground::Point;
 
 /// Width of the Earth on the picture.
 pub const WIDTH: f64 = 1000.0;

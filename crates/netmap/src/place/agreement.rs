@@ -1,6 +1,6 @@
 //! How much the heuristics cover, and how often two of them agree.
 
-use super::{Heuristic, Place, distance_km};
+use super::{Heuristic, Place};
 use serde::Serialize;
 
 /// Two answers nearer than this mean the same city.
@@ -58,7 +58,7 @@ pub fn agreement(subjects: &[Vec<Place>]) -> Vec<Agreement> {
             let distances: Vec<f64> = subjects
                 .iter()
                 .filter_map(|places| Some((answer(places, first)?, answer(places, second)?)))
-                .map(|(a, b)| distance_km(a.point, b.point))
+                .map(|(a, b)| a.point.kilometres_to(b.point))
                 .collect();
             if distances.is_empty() {
                 continue;
@@ -77,8 +77,8 @@ pub fn agreement(subjects: &[Vec<Place>]) -> Vec<Agreement> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Point;
     use super::*;
+    use ground::Point;
 
     fn place(heuristic: Heuristic, latitude: f64, longitude: f64) -> Place {
         Place {

@@ -1,6 +1,7 @@
 //! MaxMind-format databases: cities and autonomous systems by address.
 
-use super::{Heuristic, Place, Point};
+use super::{Heuristic, Place};
+use ground::Point;
 use maxminddb::{LookupResult, MaxMindDbError, PathElement, Reader};
 use serde::de::IgnoredAny;
 use std::net::IpAddr;

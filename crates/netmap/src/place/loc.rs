@@ -1,6 +1,7 @@
 //! DNS LOC records (RFC 1876).
 
-use super::{Heuristic, Place, Point};
+use super::{Heuristic, Place};
+use ground::Point;
 
 /// The value that stands for the equator and for Greenwich.
 const ORIGIN: f64 = 2_147_483_648.0;

@@ -1,6 +1,7 @@
 //! Places in host names: airport codes, cities, institutions.
 
-use super::{Heuristic, Place, Point};
+use super::{Heuristic, Place};
+use ground::Point;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 

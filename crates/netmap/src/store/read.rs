@@ -1,7 +1,8 @@
 //! What the map knows, for those who compute with it.
 
 use super::{Result, Store};
-use crate::place::{Heuristic, Place, Point};
+use crate::place::{Heuristic, Place};
+use ground::Point;
 use rusqlite::Row;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! The smallest table with the same meaning.
 
-use super::prefix::{Family, Prefix};
 use super::table::{Entry, Table};
+use ground::prefix::{Family, Prefix};
 
 /// What becomes of addresses that no entry covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

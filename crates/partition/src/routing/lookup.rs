@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use super::prefix::{Family, key_of};
 use super::table::{Entry, Table};
+use ground::prefix::{Family, key_of};
 
 const NOBODY: u32 = u32::MAX;
 /// The ranges that begin within each value of the first 16 bits are found by one index.

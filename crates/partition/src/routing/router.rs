@@ -6,11 +6,11 @@ use std::ops::Range;
 
 use super::aggregate::{Unknown, aggregate};
 use super::lookup::Lookup;
-use super::prefix::Prefix;
 use super::table::Table;
 use crate::hash::Ring;
 use crate::hierarchy::Tree;
 use crate::task::PartitionError;
+use ground::Prefix;
 
 /// A host and its robot.
 #[derive(Clone, Debug, PartialEq, Eq)]

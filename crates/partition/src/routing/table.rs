@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use super::lookup::Lookup;
-use super::prefix::{Family, Prefix};
+use ground::prefix::{Family, Prefix};
 
 /// A block and to whom it belongs, but for the blocks inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -31,35 +31,7 @@ fn by_definition(table: &Table, address: IpAddr) -> Option<u32> {
 }
 
 #[test]
-fn malformed_blocks_are_refused() {
-    let parse = |text: &str| text.parse::<Prefix>();
-    assert!(matches!(
-        parse("193.136.0.0"),
-        Err(PrefixError::Malformed(_))
-    ));
-    assert!(matches!(
-        parse("193.136.0/16"),
-        Err(PrefixError::Malformed(_))
-    ));
-    assert!(matches!(
-        parse("193.136.0.0/x"),
-        Err(PrefixError::Malformed(_))
-    ));
-    assert!(matches!(
-        parse("193.136.0.0/33"),
-        Err(PrefixError::TooLong(_))
-    ));
-    assert!(matches!(
-        parse("2001:db8::/129"),
-        Err(PrefixError::TooLong(_))
-    ));
-    assert!(matches!(
-        parse("193.136.0.1/16"),
-        Err(PrefixError::BitsBeyond(_))
-    ));
-    for good in ["0.0.0.0/0", "193.136.0.0/16", "::/0", "2001:db8::1/128"] {
-        assert_eq!(parse(good).unwrap().to_string(), good);
-    }
+fn a_block_has_one_owner() {
     let twice = ["10.0.0.0/8", "10.0.0.0/8"].map(|p| p.parse().unwrap());
     let entries = twice
         .iter()

@@ -4,6 +4,7 @@ use super::conditions::Conditions;
 use super::divide::Assignment;
 use super::internet::Internet;
 use super::web::{Unit, Web};
+use partition::solve::Robot;
 
 /// Times of each robot; the fleet is as slow as its slowest.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +78,7 @@ pub fn evaluate(
         let server = web.server_of(host, conditions.unit) as usize;
         let (size, sharers) = (sizes[server], f64::from(sharers[server]));
         for (j, &pages) in (0..).zip(&own).filter(|(_, pages)| **pages > 0) {
-            let rtt = internet.rtt(j, web.address_of(host));
+            let rtt = internet.rtt(Robot(j), web.address_of(host));
             let duration = conditions.duration(rtt, together);
             let pause = conditions.politeness.interval(size, largest_size, duration);
             let visits = f64::from(pages) / f64::from(together);
@@ -94,27 +95,6 @@ pub fn evaluate(
         exchange: exchange(internet, &links, conditions),
         handed_over,
     }
-}
-
-/// What no partition that keeps servers whole can undercut: seconds that some server takes by
-/// itself, from the robot nearest to it.
-pub fn longest_server(web: &Web, internet: &Internet, conditions: &Conditions) -> f64 {
-    let sizes = web.server_pages(conditions.unit);
-    let largest_size = sizes.iter().copied().max().unwrap_or(0);
-    let together = conditions.pages_per_connection.max(1);
-    let alone = |host: u32| {
-        let size = sizes[web.server_of(host, conditions.unit) as usize];
-        let from = |robot: u32| {
-            let duration = conditions.duration(internet.rtt(robot, web.address_of(host)), together);
-            duration + conditions.politeness.interval(size, largest_size, duration)
-        };
-        let nearest = (0..internet.robots() as u32)
-            .map(from)
-            .fold(f64::INFINITY, f64::min);
-        size as f64 / f64::from(together) * nearest / f64::from(conditions.connections)
-    };
-    let all: Vec<f64> = (0..web.hosts() as u32).map(alone).collect();
-    largest(&all)
 }
 
 /// Seconds until all pages that changed hands are with their new robots, when those robots come
@@ -139,7 +119,7 @@ fn exchange(internet: &Internet, links: &[u64], conditions: &Conditions) -> Vec<
     let robots = internet.robots();
     let to_other = |j: usize, l: usize| {
         let bytes = conditions.url_bytes * links[j * robots + l] as f64;
-        2.0 * internet.between(j as u32, l as u32) + bytes / conditions.bandwidth
+        2.0 * internet.between(Robot(j as u32), Robot(l as u32)) + bytes / conditions.bandwidth
     };
     (0..robots)
         .map(|j| {

@@ -23,8 +23,22 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// The published ones: 15 s, 50 connections, 250 KB/s, 25 KB a page. Neither the size of a
-    /// URL nor the pages per connection were published.
+    /// Those of the published algebraic evaluation: pages of 10 KB, URLs of 40 bytes, 10 pages per
+    /// connection, 10 connections, 16 kbit/s per link, 15 s.
+    pub fn algebraic() -> Self {
+        Self {
+            unit: Unit::Hosts,
+            politeness: Politeness::Fixed(15.0),
+            connections: 10,
+            bandwidth: 2_000.0,
+            page_bytes: 10_000.0,
+            url_bytes: 40.0,
+            pages_per_connection: 10,
+        }
+    }
+
+    /// Those of the published simulation: 15 s, 50 connections, 250 KB/s, 25 KB a page. The pages
+    /// per connection were not published, and the URLs are those of the algebraic evaluation.
     pub fn published() -> Self {
         Self {
             unit: Unit::Hosts,
@@ -32,7 +46,7 @@ impl Conditions {
             connections: 50,
             bandwidth: 250_000.0,
             page_bytes: 25_000.0,
-            url_bytes: 60.0,
+            url_bytes: 40.0,
             pages_per_connection: 1,
         }
     }

@@ -1,15 +1,14 @@
 //! Who downloads which page, by each of the methods.
 
 use super::internet::Internet;
-use super::web::{Unit, Web};
-use partition::graph::{Graph, GraphBuilder, Vertex};
-use partition::hash::{Ring, Shares};
+use super::web::{Address, Unit, Web};
+use partition::graph::{Graph, GraphBuilder};
+use partition::hash::Shares;
+use partition::hierarchy::{Member, Tree};
 use partition::limits::Balance;
 use partition::method::Method;
-use partition::moves::fair_price;
-use partition::objectives::{self, Cost, Objective, combine, lone_cuts};
-use partition::task::{NOWHERE, PartitionError, Previous, Task};
-use partition::{multilevel, single_level};
+use partition::solve::{self, Before, Host, Measured, Named, Robot, Servers};
+use partition::task::PartitionError;
 
 /// What the graph knows about nearness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,8 +60,8 @@ pub struct Assignment {
     /// How many robots there are.
     pub robots: usize,
     of_page: Vec<u16>,
-    /// The robot of each server, where whole servers were given away.
-    of_server: Option<Vec<u32>>,
+    /// The robot of each host, where a graph was divided.
+    of_host: Option<Vec<u32>>,
 }
 
 impl Assignment {
@@ -76,7 +75,7 @@ impl Assignment {
         Self {
             robots,
             of_page,
-            of_server: None,
+            of_host: None,
         }
     }
 
@@ -95,135 +94,106 @@ pub fn divide(
     previous: Option<&Assignment>,
 ) -> Result<Assignment, PartitionError> {
     let robots = internet.robots();
-    let capacities = vec![1.0; robots];
-    if wishes.method.is_graph() {
-        return by_graph(web, internet, wishes, previous);
+    let tree = Tree::new(&Member::Group(vec![Member::Robot(1.0); robots]))?;
+    if wishes.method == Method::HashUrl {
+        return by_url(web, robots);
     }
-    let shares = Shares::new(&capacities)?;
-    let ring = Ring::new(&capacities)?;
-    let by_host = |robot: &dyn Fn(u32) -> u32| Assignment::by_host(web, robots, robot);
-    Ok(match wishes.method {
-        Method::HashAddress => by_host(&|host| shares.of_address(web.ip(web.address_of(host)))),
-        Method::ConsistentHash => by_host(&|host| ring.of_host(web.name(host))),
-        Method::HashUrl => {
-            let mut all = by_host(&|_| 0);
-            for host in 0..web.hosts() as u32 {
-                for page in web.pages_of(host) {
-                    let url = format!("http://{}/{page}", web.name(host));
-                    all.of_page[page as usize] = shares.of_url(&url) as u16;
-                }
-            }
-            all
-        }
-        _ => by_host(&|host| shares.of_host(web.name(host))),
-    })
-}
-
-fn by_graph(
-    web: &Web,
-    internet: &Internet,
-    wishes: &Wishes,
-    previous: Option<&Assignment>,
-) -> Result<Assignment, PartitionError> {
-    let servers = web.servers(wishes.unit);
-    let robots = internet.robots();
-    let capacities = vec![1.0; robots];
-    let vertices: Vec<Vertex> = (0..robots).map(|j| (servers + j) as Vertex).collect();
-    let graph = combined(web, internet, wishes, &vertices)?;
-    let mut task = Task::new(&graph, &capacities, wishes.balance);
-    task.robots = &vertices;
-    task.seed = wishes.seed;
-    let before = previous.and_then(|previous| previous.of_server.as_ref());
-    let before: Option<Vec<u32>> = before.map(|of_server| {
-        let mut part = of_server.clone();
-        part.resize(servers + robots, NOWHERE);
-        part
-    });
-    task.previous = before.as_ref().map(|part| Previous {
-        part,
-        price: fair_price(&graph, 1.0),
-    });
-    let answer = match wishes.method {
-        Method::SingleLevel => single_level::partition(&task)?,
-        _ => multilevel::partition(&task)?,
+    let hosts: Vec<Named> = (web.all_hosts())
+        .map(|host| Named {
+            name: web.name(host),
+            address: Some(web.ip(web.address_of(host))),
+        })
+        .collect();
+    let servers = servers(web, wishes.unit);
+    let links = if wishes.method.is_graph() {
+        link_graph(web, &servers, robots)?
+    } else {
+        GraphBuilder::new(servers.count + robots).build()?
     };
-    let of_server = answer.part[..servers].to_vec();
-    let robot_of = |host: u32| of_server[web.server_of(host, wishes.unit) as usize];
-    let mut assignment = Assignment::by_host(web, robots, robot_of);
-    assignment.of_server = Some(of_server);
+    let costs = costs(web, internet, wishes);
+    let nearness: Vec<solve::Nearness> = (costs.iter())
+        .map(|measured| solve::Nearness {
+            measured,
+            preference: wishes.preference[1],
+        })
+        .collect();
+    let identities: Vec<u64> = (0..).take(robots).collect();
+    let problem = solve::Problem {
+        method: wishes.method,
+        hosts: &hosts,
+        servers: &servers,
+        links: &links,
+        preference: wishes.preference[0],
+        nearness: &nearness,
+        tree: &tree,
+        identities: &identities,
+        balance: wishes.balance,
+        seed: wishes.seed,
+    };
+    let before = (previous.and_then(|previous| previous.of_host.as_deref()))
+        .map(|part| Before { part, price: 1.0 });
+    let part = solve::solve(&problem, before)?.expect("only hash-url divides no hosts");
+    let mut assignment = Assignment::by_host(web, robots, |host| part[host as usize]);
+    assignment.of_host = wishes.method.is_graph().then_some(part);
     Ok(assignment)
 }
 
-/// Links, times and distances as one graph, the robots its last vertices.
-fn combined(
-    web: &Web,
-    internet: &Internet,
-    wishes: &Wishes,
-    robots: &[Vertex],
-) -> Result<Graph, PartitionError> {
-    let links = link_graph(web, wishes.unit, robots)?;
-    let mut pages = web.server_pages(wishes.unit);
-    pages.resize(pages.len() + robots.len(), 0);
-    let near = |cost: &dyn Fn(u32, u32) -> f64| {
-        let costs = costs(web, wishes.unit, robots, cost);
-        objectives::from_costs(&pages, &costs)
-    };
-    let rtt = || near(&|robot, address| internet.rtt(robot, address));
-    let distance = || near(&|j, address| internet.kilometres(j, address).unwrap_or(0.0));
-    let nearness = match wishes.nearness {
-        Nearness::Rtt => vec![rtt()?],
-        Nearness::Distance => vec![distance()?],
-        Nearness::Both => vec![rtt()?, distance()?],
-        Nearness::Neither => return Ok(links),
-    };
-    let preferences = [wishes.preference[0]]
-        .into_iter()
-        .chain(std::iter::repeat(wishes.preference[1]));
-    let all: Vec<Objective> = [&links]
-        .into_iter()
-        .chain(&nearness)
-        .zip(preferences)
-        .map(|(graph, preference)| Objective { graph, preference })
-        .collect();
-    let capacities = vec![1.0; robots.len()];
-    let cuts = lone_cuts(&all, &capacities, wishes.balance, robots, wishes.seed)?;
-    combine(&all, &cuts)
-}
-
-/// The links between servers; the robots are vertices without any.
-fn link_graph(web: &Web, unit: Unit, robots: &[Vertex]) -> Result<Graph, PartitionError> {
-    let mut builder = GraphBuilder::new(web.servers(unit) + robots.len());
-    for (server, &pages) in (0..).zip(&web.server_pages(unit)) {
-        builder.pages(server, pages)?;
-    }
-    for &robot in robots {
-        builder.robot(robot)?;
-    }
-    for page in 0..web.pages() as u32 {
-        let server = web.server_of(web.host_of(page), unit);
-        for &target in web.links_of(page) {
-            builder.link(server, web.server_of(web.host_of(target), unit), 1.0)?;
+/// hash-url: the pages of a host go everywhere.
+fn by_url(web: &Web, robots: usize) -> Result<Assignment, PartitionError> {
+    let shares = Shares::new(&vec![1.0; robots])?;
+    let mut all = Assignment::by_host(web, robots, |_| 0);
+    for host in web.all_hosts() {
+        for page in web.pages_of(host) {
+            let url = format!("http://{}/{page}", web.name(host));
+            all.of_page[page as usize] = shares.of_url(&url) as u16;
         }
     }
-    Ok(builder.build()?)
+    Ok(all)
 }
 
-fn costs(web: &Web, unit: Unit, robots: &[Vertex], cost: impl Fn(u32, u32) -> f64) -> Vec<Cost> {
-    let mut address = vec![0; web.servers(unit)];
-    for host in 0..web.hosts() as u32 {
-        address[web.server_of(host, unit) as usize] = web.address_of(host);
+fn servers(web: &Web, unit: Unit) -> Servers {
+    Servers {
+        of_host: web
+            .all_hosts()
+            .map(|host| web.server_of(host, unit))
+            .collect(),
+        count: web.servers(unit),
     }
-    let mut costs = Vec::with_capacity(robots.len() * address.len());
-    for (j, &robot) in (0..).zip(robots) {
-        for (host, &address) in (0..).zip(&address) {
-            costs.push(Cost {
-                robot,
-                host,
-                cost: cost(j, address),
-            });
-        }
+}
+
+fn link_graph(web: &Web, servers: &Servers, robots: usize) -> Result<Graph, PartitionError> {
+    let pages = web.all_hosts().map(|host| web.pages_of(host).len() as u64);
+    let links = (0..web.pages() as u32).flat_map(|page| {
+        let from = Host(web.host_of(page));
+        let to = web.links_of(page).iter();
+        to.map(move |&to| (from, Host(web.host_of(to)), 1.0))
+    });
+    servers.graph(pages, links, robots)
+}
+
+/// Times, distances, both or neither, for graphs.
+fn costs(web: &Web, internet: &Internet, wishes: &Wishes) -> Vec<Vec<Measured>> {
+    let costs = |cost: &dyn Fn(Robot, Address) -> f64| -> Vec<Measured> {
+        let robots = 0..internet.robots() as u32;
+        let of_robot = |robot: u32| {
+            let hosts = web.all_hosts();
+            hosts.map(move |host| Measured {
+                robot: Robot(robot),
+                host: Host(host),
+                cost: cost(Robot(robot), web.address_of(host)),
+            })
+        };
+        robots.flat_map(of_robot).collect()
+    };
+    let rtt = || costs(&|robot, address| internet.rtt(robot, address));
+    let distance = || costs(&|robot, to| internet.kilometres(robot, to).unwrap_or(0.0));
+    match wishes.nearness {
+        _ if !wishes.method.is_graph() => Vec::new(),
+        Nearness::Rtt => vec![rtt()],
+        Nearness::Distance => vec![distance()],
+        Nearness::Both => vec![rtt(), distance()],
+        Nearness::Neither => Vec::new(),
     }
-    costs
 }
 
 #[cfg(test)]

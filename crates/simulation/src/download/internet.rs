@@ -1,10 +1,12 @@
 //! Round-trip times and distances between robots and addresses.
 
+use super::web::Address;
+use ground::Point;
+use partition::solve::Robot;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-const EARTH_RADIUS_KM: f64 = 6371.0;
 /// Fitted to one-year medians between 32 cloud regions: `(7.5 + 0.016·km) ms`, with residuals
 /// whose logarithm has a standard deviation of 0.25. Of the constant, 4.5 ms are taken to be the
 /// mean access delay of a server, exponentially distributed.
@@ -12,25 +14,6 @@ const MS_AT_NO_DISTANCE: f64 = 3.0;
 const MS_PER_KM: f64 = 0.016;
 const SCATTER: f64 = 0.25;
 const ACCESS_MS: f64 = 4.5;
-
-/// A place on Earth, in degrees.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
-    /// North of the equator.
-    pub latitude: f64,
-    /// East of Greenwich.
-    pub longitude: f64,
-}
-
-impl Place {
-    /// Along the great circle.
-    pub fn kilometres_to(&self, other: &Self) -> f64 {
-        let (a, b) = (self.latitude.to_radians(), other.latitude.to_radians());
-        let across = (other.longitude - self.longitude).to_radians();
-        let half = ((b - a) / 2.0).sin().powi(2) + a.cos() * b.cos() * (across / 2.0).sin().powi(2);
-        2.0 * EARTH_RADIUS_KM * half.sqrt().min(1.0).asin()
-    }
-}
 
 /// What lies between robots and addresses.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +28,7 @@ pub struct Internet {
 
 impl Internet {
     /// RTTs that follow the distance between places with the scatter of real ones.
-    pub fn from_places(robots: &[Place], addresses: &[Place], seed: u64) -> Self {
+    pub fn from_places(robots: &[Point], addresses: &[Point], seed: u64) -> Self {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let access: Vec<f64> = addresses
             .iter()
@@ -62,14 +45,14 @@ impl Internet {
             rng.jump();
             let mut own = rng.clone();
             for (address, access) in addresses.iter().zip(&access) {
-                let km = robot.kilometres_to(address);
+                let km = robot.kilometres_to(*address);
                 internet.distance.push(km as f32);
                 internet
                     .rtt
                     .push(((access + path_ms(km, &mut own)) / 1000.0) as f32);
             }
             for l in 0..j {
-                let ms = path_ms(robot.kilometres_to(&robots[l]), &mut own);
+                let ms = path_ms(robot.kilometres_to(robots[l]), &mut own);
                 internet.between[j * robots.len() + l] = (ms / 1000.0) as f32;
                 internet.between[l * robots.len() + j] = (ms / 1000.0) as f32;
             }
@@ -79,9 +62,10 @@ impl Internet {
 
     /// Real RTTs: `milliseconds` is a square matrix of nodes, missing ones not finite or 0.
     /// Robots and addresses stand at nodes drawn from it; what is missing takes the median of its
-    /// row. There are no places.
+    /// row. Distances are those between the nodes' `points`, where anybody knows them.
     pub fn from_matrix(
         milliseconds: &[Vec<f64>],
+        points: Option<&[Point]>,
         robots: usize,
         addresses: usize,
         seed: u64,
@@ -123,11 +107,18 @@ impl Internet {
             .flat_map(|&a| homes.iter().map(move |&b| (a, b)))
             .map(|(a, b)| if a == b { 0.0 } else { seconds(a, b) })
             .collect();
+        let kilometres = |points: &[Point]| -> Vec<f32> {
+            let pairs = homes
+                .iter()
+                .flat_map(|&home| places.iter().map(move |&to| (home, to)));
+            let kilometres = |(home, to): (usize, usize)| points[home].kilometres_to(points[to]);
+            pairs.map(|pair| kilometres(pair) as f32).collect()
+        };
         Self {
             addresses,
             rtt,
             between,
-            distance: Vec::new(),
+            distance: points.map(kilometres).unwrap_or_default(),
         }
     }
 
@@ -142,19 +133,23 @@ impl Internet {
     }
 
     /// Seconds from a robot to an address and back.
-    pub fn rtt(&self, robot: u32, address: u32) -> f64 {
-        f64::from(self.rtt[robot as usize * self.addresses + address as usize])
+    pub fn rtt(&self, robot: Robot, address: Address) -> f64 {
+        f64::from(self.rtt[self.pair(robot, address)])
     }
 
     /// Seconds from a robot to another and back.
-    pub fn between(&self, robot: u32, other: u32) -> f64 {
+    pub fn between(&self, Robot(robot): Robot, Robot(other): Robot) -> f64 {
         f64::from(self.between[robot as usize * self.robots() + other as usize])
     }
 
     /// Kilometres from a robot to an address, where places are known.
-    pub fn kilometres(&self, robot: u32, address: u32) -> Option<f64> {
-        let at = robot as usize * self.addresses + address as usize;
-        self.distance.get(at).map(|&km| f64::from(km))
+    pub fn kilometres(&self, robot: Robot, address: Address) -> Option<f64> {
+        let km = self.distance.get(self.pair(robot, address))?;
+        Some(f64::from(*km))
+    }
+
+    fn pair(&self, Robot(robot): Robot, Address(address): Address) -> usize {
+        robot as usize * self.addresses + address as usize
     }
 }
 
@@ -173,7 +168,7 @@ mod tests {
 
     #[test]
     fn distances_are_those_of_the_map() {
-        let place = |latitude, longitude| Place {
+        let place = |latitude, longitude| Point {
             latitude,
             longitude,
         };
@@ -182,15 +177,15 @@ mod tests {
             place(41.15, -8.61),
             place(53.35, -6.26),
         );
-        assert!((lisbon.kilometres_to(&porto) - 274.0).abs() < 3.0);
-        assert!((lisbon.kilometres_to(&dublin) - 1641.0).abs() < 10.0);
-        assert_eq!(lisbon.kilometres_to(&lisbon), 0.0);
+        assert!((lisbon.kilometres_to(porto) - 274.0).abs() < 3.0);
+        assert!((lisbon.kilometres_to(dublin) - 1641.0).abs() < 10.0);
+        assert_eq!(lisbon.kilometres_to(lisbon), 0.0);
     }
 
     #[test]
     fn times_follow_the_distance_with_the_scatter_of_real_ones() {
-        let robots: Vec<Place> = (0..40)
-            .map(|k| Place {
+        let robots: Vec<Point> = (0..40)
+            .map(|k| Point {
                 latitude: f64::from(k) * 2.0 - 40.0,
                 longitude: f64::from(k * 37 % 300) - 150.0,
             })
@@ -199,8 +194,9 @@ mod tests {
         let mut residuals = Vec::new();
         for j in 0..40 {
             for a in (0..40).filter(|&a| a != j) {
-                let km = internet.kilometres(j, a).unwrap();
-                residuals.push((internet.rtt(j, a) * 1000.0 / (7.5 + 0.016 * km)).ln());
+                let km = internet.kilometres(Robot(j), Address(a)).unwrap();
+                residuals
+                    .push((internet.rtt(Robot(j), Address(a)) * 1000.0 / (7.5 + 0.016 * km)).ln());
             }
         }
         let mean = crate::statistics::mean(&residuals);
@@ -217,15 +213,25 @@ mod tests {
             vec![10.0, 0.0, f64::NAN],
             vec![20.0, 30.0, 0.0],
         ];
-        let internet = Internet::from_matrix(&matrix, 2, 50, 3);
+        let internet = Internet::from_matrix(&matrix, None, 2, 50, 3);
         assert_eq!((internet.robots(), internet.addresses()), (2, 50));
         for j in 0..2 {
             for a in 0..50 {
-                let ms = (internet.rtt(j, a) * 1000.0).round();
+                let ms = (internet.rtt(Robot(j), Address(a)) * 1000.0).round();
                 assert!([1.0, 10.0, 20.0, 30.0].contains(&ms), "{ms}");
             }
         }
-        assert_eq!(internet.kilometres(0, 0), None);
-        assert_eq!(internet.between(1, 1), 0.0);
+        assert_eq!(internet.kilometres(Robot(0), Address(0)), None);
+        assert_eq!(internet.between(Robot(1), Robot(1)), 0.0);
+        // with places the distance is between nodes, whatever the time
+        let points = [(0.0, 0.0), (0.0, 1.0), (0.0, 2.0)];
+        let points = points.map(|(north, east)| Point::new(north, east).unwrap());
+        let internet = Internet::from_matrix(&matrix, Some(&points), 2, 50, 3);
+        for j in 0..2 {
+            for a in 0..50 {
+                let degrees = internet.kilometres(Robot(j), Address(a)).unwrap() / 111.32;
+                assert!([0.0, 1.0, 2.0].iter().any(|d| (d - degrees).abs() < 0.01));
+            }
+        }
     }
 }

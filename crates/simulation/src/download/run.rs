@@ -4,8 +4,9 @@ use super::conditions::Conditions;
 use super::divide::Assignment;
 use super::internet::Internet;
 use super::timeline::Timeline;
-use super::web::Web;
+use super::web::{Address, Web};
 use crate::run::Control;
+use partition::solve::Robot;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::atomic::Ordering;
@@ -105,7 +106,7 @@ struct Server {
 }
 
 #[derive(Default)]
-struct Robot {
+struct Worker {
     /// Servers that may be asked, longest first.
     waiting: VecDeque<u32>,
     under_way: u32,
@@ -124,7 +125,7 @@ struct Fleet<'a> {
     servers: Vec<Server>,
     sizes: Vec<u64>,
     largest: u64,
-    robots: Vec<Robot>,
+    robots: Vec<Worker>,
     /// The URL after each in its server's queue.
     next: Vec<u32>,
     known: Vec<bool>,
@@ -212,7 +213,7 @@ impl<'a> Fleet<'a> {
             servers,
             largest: sizes.iter().copied().max().unwrap_or(0),
             sizes,
-            robots: (0..assignment.robots).map(|_| Robot::default()).collect(),
+            robots: (0..assignment.robots).map(|_| Worker::default()).collect(),
             next: vec![NOBODY; web.pages()],
             known: vec![false; web.pages()],
             sent: vec![0; (assignment.robots * web.pages()).div_ceil(64)],
@@ -286,7 +287,7 @@ impl<'a> Fleet<'a> {
             self.violations += 1;
         }
         let (mut count, mut page) = (0, server.first);
-        let mut address = 0;
+        let mut address = Address(0);
         while page != NOBODY
             && count < self.conditions.pages_per_connection.max(1)
             && self.assignment.of_page(page) == robot
@@ -299,7 +300,7 @@ impl<'a> Fleet<'a> {
         server.robot = robot;
         server.count = count;
         server.start = self.now;
-        let rtt = self.internet.rtt(robot, address);
+        let rtt = self.internet.rtt(Robot(robot), address);
         let duration = nanoseconds(self.conditions.duration(rtt, count));
         self.schedule(duration, Event::End(number));
     }
@@ -371,7 +372,7 @@ impl<'a> Fleet<'a> {
         *word |= 1 << (bit % 64);
         self.urls_sent += 1;
         let transfer = self.conditions.url_bytes / self.conditions.bandwidth;
-        let delay = self.internet.between(robot, to) / 2.0 + transfer;
+        let delay = self.internet.between(Robot(robot), Robot(to)) / 2.0 + transfer;
         self.schedule(nanoseconds(delay), Event::Arrive(page));
     }
 

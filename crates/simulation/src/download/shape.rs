@@ -1,8 +1,9 @@
 //! Generated national webs of the published shape.
 
-use super::internet::{Internet, Place};
+use super::internet::Internet;
 use super::web::{Host, Web};
 use crate::run::derive;
+use ground::Point;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -30,7 +31,7 @@ pub struct Shape {
     pub hosts: usize,
     /// Addresses; at most the hosts.
     pub addresses: usize,
-    /// Pages of the largest host; the others follow a power law of their rank.
+    /// Pages of the largest host; the others follow a bounded Pareto law from one page on.
     pub largest: usize,
     /// Share of links that stay on their host.
     pub inside_host: f64,
@@ -103,10 +104,10 @@ impl Shape {
     /// Places of addresses and robots, and the times between them.
     pub fn internet(&self, web: &Web, robots: usize) -> Internet {
         let mut rng = self.stream(1);
-        let cities: Vec<Place> = (0..CITIES).map(|_| somewhere(COUNTRY, &mut rng)).collect();
+        let cities: Vec<Point> = (0..CITIES).map(|_| somewhere(COUNTRY, &mut rng)).collect();
         let mut places = vec![None; web.addresses()];
         for host in 0..web.hosts() {
-            let address = web.address_of(host as u32) as usize;
+            let address = web.address_of(host as u32).0 as usize;
             // every second address stands where its community does
             let city = if rng.random::<f64>() < 0.5 {
                 self.community(host) % CITIES
@@ -117,13 +118,13 @@ impl Shape {
             let foreign = somewhere(CONTINENT, &mut rng);
             places[address].get_or_insert(if abroad { foreign } else { cities[city] });
         }
-        let places: Vec<Place> = places
+        let places: Vec<Point> = places
             .into_iter()
             .map(|place| place.unwrap_or(cities[0]))
             .collect();
         // a fixed list, of which the first ones are taken
         let mut rng = self.stream(2);
-        let robots: Vec<Place> = (0..robots)
+        let robots: Vec<Point> = (0..robots)
             .map(|j| {
                 let area = if j % 2 == 0 { CONTINENT } else { COUNTRY };
                 somewhere(area, &mut rng)
@@ -132,17 +133,25 @@ impl Shape {
         Internet::from_places(&robots, &places, derive(self.seed, 3))
     }
 
-    /// `largest·rank^{−a}`, at least one page, with `a` such that the sum is right.
+    /// A bounded Pareto law from one page to the largest, its quantiles taken evenly, with an
+    /// exponent such that the sum is right: most hosts are small. (A law `largest·rank^{−a}` with
+    /// that sum has no host below 20 pages.)
     fn host_sizes(&self) -> Vec<u32> {
         let size = |rank: usize, exponent: f64| {
-            ((self.largest as f64 * (rank as f64 + 1.0).powf(-exponent)) as u32).max(1)
+            let most = (self.largest as f64).powf(-exponent);
+            let above = (rank as f64 + 0.5) / self.hosts as f64;
+            let size = (above * (1.0 - most) + most).powf(-1.0 / exponent);
+            match rank {
+                0 => self.largest as u32,
+                _ => (size as u32).clamp(1, self.largest as u32),
+            }
         };
         let sum = |exponent: f64| -> usize {
             (0..self.hosts)
                 .map(|rank| size(rank, exponent) as usize)
                 .sum()
         };
-        let (mut low, mut high) = (0.0, 20.0);
+        let (mut low, mut high) = (1e-6, 20.0);
         for _ in 0..60 {
             let middle = f64::midpoint(low, high);
             if sum(middle) > self.urls {
@@ -253,8 +262,8 @@ impl Shape {
     }
 }
 
-fn somewhere([north, east]: [(f64, f64); 2], rng: &mut impl Rng) -> Place {
-    Place {
+fn somewhere([north, east]: [(f64, f64); 2], rng: &mut impl Rng) -> Point {
+    Point {
         latitude: rng.random_range(north.0..north.1),
         longitude: rng.random_range(east.0..east.1),
     }
@@ -269,7 +278,8 @@ fn shuffle<T>(items: &mut [T], rng: &mut impl Rng) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::download::web::Unit;
+    use crate::download::web::{Address, Unit};
+    use partition::solve::Robot;
 
     #[test]
     fn has_the_published_numbers_at_any_size() {
@@ -302,6 +312,9 @@ mod tests {
         assert_ne!(web, Shape { seed: 2, ..shape }.web());
         let four = shape.internet(&web, 4);
         let five = shape.internet(&web, 5);
-        assert_eq!(four.rtt(3, 7), five.rtt(3, 7));
+        assert_eq!(
+            four.rtt(Robot(3), Address(7)),
+            five.rtt(Robot(3), Address(7))
+        );
     }
 }

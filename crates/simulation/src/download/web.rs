@@ -13,6 +13,10 @@ pub enum Unit {
     Addresses,
 }
 
+/// An address, as a number without gaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Address(pub u32);
+
 /// A Web to download: pages numbered by host, so that a host's pages are a range. Its first page
 /// is its home page, from which all its others are reached.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,6 +101,11 @@ impl Web {
         self.names.len()
     }
 
+    /// All hosts.
+    pub fn all_hosts(&self) -> Range<u32> {
+        0..self.hosts() as u32
+    }
+
     /// Number of addresses.
     pub fn addresses(&self) -> usize {
         self.addresses
@@ -123,12 +132,12 @@ impl Web {
     }
 
     /// The address of a host.
-    pub fn address_of(&self, host: u32) -> u32 {
-        self.address[host as usize]
+    pub fn address_of(&self, host: u32) -> Address {
+        Address(self.address[host as usize])
     }
 
     /// An address as hashes see it.
-    pub fn ip(&self, address: u32) -> IpAddr {
+    pub fn ip(&self, Address(address): Address) -> IpAddr {
         Ipv4Addr::from_bits((10 << 24) + address).into()
     }
 
@@ -150,7 +159,7 @@ impl Web {
     pub fn server_of(&self, host: u32, unit: Unit) -> u32 {
         match unit {
             Unit::Hosts => host,
-            Unit::Addresses => self.address_of(host),
+            Unit::Addresses => self.address_of(host).0,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Accelerated time: how the web's days follow from the wall clock.
 
+use ground::calendar;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const DAY_SECONDS: f64 = 86_400.0;
@@ -63,25 +64,11 @@ pub fn http_date(unix: u64) -> String {
 /// A date as sitemaps and Atom write it, with microseconds.
 pub fn iso_date(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (year, month, day) = civil(since.as_secs() / 86_400);
+    let (year, month, day) = calendar::date((since.as_secs() / 86_400).cast_signed());
     let second = since.as_secs() % 86_400;
     let (hour, minute) = (second / 3600, second / 60 % 60);
     let (second, micro) = (second % 60, since.subsec_micros());
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micro:06}Z")
-}
-
-/// Year, month and day so many days after 1970-01-01 (Howard Hinnant, `civil_from_days`).
-fn civil(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    // March is month 0, so that the leap day comes last
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    (year, month, day)
 }
 
 #[cfg(test)]

@@ -1,43 +1,9 @@
 //! Times as WARC and CDXJ write them.
 
 use crate::Time;
+use ground::calendar::{self, civil};
 
-const DAY: i64 = 86_400_000;
-
-/// Year, month, day, hour, minute, second, millisecond, in UTC.
-fn civil(time: Time) -> [i64; 7] {
-    // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"
-    let (days, millis) = (time.div_euclid(DAY), time.rem_euclid(DAY));
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    let seconds = millis / 1000;
-    [
-        year,
-        month,
-        day,
-        seconds / 3600,
-        seconds / 60 % 60,
-        seconds % 60,
-        millis % 1000,
-    ]
-}
-
-/// `2026-11-16T03:15:42.000Z`
-pub fn iso(time: Time) -> String {
-    let [year, month, day, hour, minute, second, milli] = civil(time);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
-}
+pub use calendar::iso;
 
 /// `20261116031542`
 pub(crate) fn digits(time: Time) -> String {
@@ -59,15 +25,10 @@ pub fn parse(text: &str) -> Option<Time> {
         rest = tail;
     }
     let [year, month, day, hour, minute, second] = numbers;
-    let valid = digits.len() >= 4
-        && (1..=12).contains(&month)
-        && (1..=31).contains(&day)
-        && hour < 24
-        && minute < 60
-        && second < 61;
-    if !valid {
+    if digits.len() < 4 || hour > 23 || minute > 59 || second > 60 {
         return None;
     }
+    let days = calendar::days(year, month as u32, day as u32)?;
     let fraction: String = text
         .get(19..)
         .unwrap_or("")
@@ -76,14 +37,7 @@ pub fn parse(text: &str) -> Option<Time> {
         .take(3)
         .collect();
     let millis = format!("{fraction:0<3}").parse::<i64>().ok()?;
-    let shifted_year = if month <= 2 { year - 1 } else { year };
-    let (era, year_of_era) = (shifted_year.div_euclid(400), shifted_year.rem_euclid(400));
-    let shifted_month = if month > 2 { month - 3 } else { month + 9 };
-    let day_of_year = (153 * shifted_month + 2) / 5 + day - 1;
-    let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100
-        + day_of_year
-        - 719_468;
-    Some(days * DAY + (hour * 3600 + minute * 60 + second) * 1000 + millis)
+    Some(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + millis)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The map picture: what of the map has a place.
 
 use anyhow::Result;
+use ground::Point;
 use netmap::picture::{Dot, Kind, Line, map};
-use netmap::place::Point;
 use netmap::store::Store;
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;

@@ -60,8 +60,7 @@ struct Price {
 }
 
 impl Price {
-    /// Returns the gain as it was counted.
-    fn tell(&mut self, gain: f64) -> f64 {
+    fn tell(&mut self, gain: f64) {
         let counted = if self.visits < SETTLED || self.mean == 0.0 {
             gain
         } else {
@@ -69,7 +68,6 @@ impl Price {
         };
         self.visits = (self.visits + 1.0).min(PRICE_MEMORY);
         self.mean += (counted - self.mean) / self.visits;
-        counted
     }
 }
 
@@ -174,11 +172,10 @@ impl<A: Agent> Learner<A> {
         let next = self.view(page, at);
         let fresh = fresh / round;
         let gain = if changed { next.weight * fresh } else { 0.0 };
-        let gain = self.price.tell(gain);
+        self.price.tell(gain);
         let interval = Interval {
             length: (at - last) / round,
             fresh,
-            gain,
             price: self.price.mean,
         };
         self.agent.learn(self.pages[index].decision, interval, next);

@@ -1,9 +1,9 @@
 use super::*;
 use crate::download::divide::{Nearness, Wishes, divide};
-use crate::download::internet::Place;
 use crate::download::politeness::Politeness;
 use crate::download::shape::Shape;
-use crate::download::web::{Host, Unit};
+use crate::download::web::{Address, Host, Unit};
+use ground::Point;
 use partition::method::Method;
 use proptest::prelude::*;
 use rand::SeedableRng;
@@ -126,7 +126,7 @@ fn one_host(pages: u32) -> (Web, Internet) {
     };
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     let web = Web::new(vec![host], &[], &[], &mut rng);
-    let here = Place {
+    let here = Point {
         latitude: 40.0,
         longitude: -8.0,
     };
@@ -139,7 +139,7 @@ fn one_server_takes_its_pages_times_its_interval() {
     let assignment = Assignment::by_host(&web, 1, |_| 0);
     let conditions = Conditions::published();
     let (download, visits) = simulate(&web, &internet, &assignment, &conditions);
-    let each = 2.0 * internet.rtt(0, 0) + 0.1;
+    let each = 2.0 * internet.rtt(Robot(0), Address(0)) + 0.1;
     let expected = 100.0 * each + 99.0 * 15.0;
     assert!((download.seconds - expected).abs() < 1e-5);
     assert!((download.robots[0].idle - 99.0 * 15.0).abs() < 1e-5);
@@ -161,7 +161,7 @@ fn latency_politeness_waits_ten_downloads() {
         ..Conditions::published()
     };
     let (download, _) = simulate(&web, &internet, &assignment, &conditions);
-    let each = 2.0 * internet.rtt(0, 0) + 0.1;
+    let each = 2.0 * internet.rtt(Robot(0), Address(0)) + 0.1;
     assert!((download.seconds - (10.0 + 90.0) * each).abs() < 1e-5);
 }
 

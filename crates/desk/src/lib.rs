@@ -1,0 +1,11 @@
+//! What commands have in front of them, those of the product and those of the laboratory alike:
+//! tables and lists of hosts come in; files, pages and charts go out; a terminal, and Ctrl-C.
+
+pub mod bad_input;
+pub mod chart;
+pub mod hosts;
+pub mod html;
+pub mod interrupt;
+pub mod new_file;
+pub mod table;
+pub mod terminal;

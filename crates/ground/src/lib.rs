@@ -1,0 +1,15 @@
+//! What several crates need and none should have for itself: which addresses are public and blocks
+//! of them, the calendar, distances on Earth, quantities as people write them.
+//!
+//! Everything here is a pure function of its arguments.
+
+pub mod address;
+pub mod calendar;
+pub mod earth;
+pub mod prefix;
+pub mod quantity;
+
+pub use address::is_public;
+pub use earth::Point;
+pub use prefix::Prefix;
+pub use quantity::{Bytes, Rate, Seconds};

@@ -1,0 +1,79 @@
+//! `evercrawl fit`: what kind of changes a recorded history holds.
+
+mod findings;
+mod report;
+
+use crate::simulate::Trace;
+use anyhow::Result;
+use desk::bad_input::BadInput;
+use desk::new_file::{NewFile, check_target};
+use desk::terminal::{self, complain};
+use findings::Findings;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  evercrawl fit changes.csv.gz
+  evercrawl fit changes.csv.gz --items items.csv.gz --report fit.html
+
+Files, plain or gzipped, with a header:
+  TRACE    item_id,timestamp_seconds   when each item changed
+  --items  item_id,server[,weight]     where each item lives (`host` will do)
+
+Exit codes: 0 success, 1 failure, 2 bad input.";
+
+/// What kind of changes are these? Models fitted and tested, rates, servers, the rhythm of days.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// A recorded history of changes
+    #[arg(value_name = "TRACE")]
+    trace: PathBuf,
+
+    /// Where the items live
+    #[arg(long, value_name = "CSV")]
+    items: Option<PathBuf>,
+
+    /// Fewest changes of an item whose gaps are fitted
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(5..))]
+    least: u32,
+
+    /// Write a page with pictures, whole in one file
+    #[arg(long, value_name = "HTML")]
+    report: Option<PathBuf>,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let mut inputs: Vec<&Path> = vec![&arguments.trace];
+    inputs.extend(arguments.items.as_deref());
+    if let Some(report) = &arguments.report {
+        check_target(report, &inputs)?;
+    }
+    let trace = Trace::read(&arguments.trace, arguments.items.as_deref())?;
+    for warning in &trace.warnings {
+        complain("warning", warning);
+    }
+    if trace.seconds.is_empty() {
+        return Err(BadInput::file(&arguments.trace, "there is no change").into());
+    }
+    let findings = Findings::of(&trace, arguments.least as usize);
+    if let Some(path) = &arguments.report {
+        let name = arguments.trace.file_name().unwrap_or_default();
+        let page = report::html(&name.to_string_lossy(), &findings);
+        let mut file = NewFile::create(path)?;
+        file.write_all(page.as_bytes())?;
+        file.finish()?;
+    }
+    let text = if arguments.json {
+        serde_json::to_string_pretty(&findings)? + "\n"
+    } else {
+        report::text(&findings)
+    };
+    Ok(terminal::print(&text)?)
+}

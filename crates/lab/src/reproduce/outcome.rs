@@ -1,0 +1,157 @@
+//! What an experiment found, and the files that keep it.
+
+use super::lab::Record;
+use super::verdict::Relation;
+use anyhow::{Context, Result};
+use desk::chart::{Axis, Chart, Line, Scale};
+use desk::new_file::NewFile;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+/// How every table is to be read.
+const READING: &str = "*Source*: a figure that was *published*, a claim of *ours*, or a published \
+     figure to which the data were *calibrated*, which proves nothing about it. *Found*: the mean and \
+     its 95 % interval over seeds. *Holds*: the whole interval is in the band; *differs*: it is \
+     outside, in the direction claimed; *does not hold*: not even that; *undecided*: it reaches over \
+     the edge, or there are fewer than five seeds; *none*: the outcome could not have been otherwise.";
+
+/// What an experiment found.
+pub struct Outcome {
+    /// What it is about, in a line.
+    pub title: &'static str,
+    /// Where the pages and their changes come from.
+    pub data: String,
+    /// Decides all that was random.
+    pub seed: u64,
+    /// What was published and what came out.
+    pub relations: Vec<Relation>,
+    /// Raw rows; an experiment whose rows are not of this kind has them as `rows.csv` in `files`.
+    pub records: Vec<Record>,
+    /// Further files: name and content.
+    pub files: Vec<(String, String)>,
+    /// Plots: name without ending.
+    pub charts: Vec<(String, Chart)>,
+    /// What a reader has to know.
+    pub notes: Vec<String>,
+}
+
+impl Outcome {
+    /// Writes everything into a folder, which is made if need be.
+    pub fn write(&self, folder: &Path, command: &str) -> Result<()> {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let mut rows = csv::Writer::from_writer(Vec::new());
+        for record in &self.records {
+            rows.serialize(record)?;
+        }
+        let file = |name: &str, content: &[u8]| {
+            let mut file = NewFile::create(&folder.join(name))?;
+            file.write_all(content)?;
+            file.finish()
+        };
+        if !self.records.is_empty() {
+            file("rows.csv", &rows.into_inner()?)?;
+        }
+        for (name, content) in &self.files {
+            file(name, content.as_bytes())?;
+        }
+        for (name, chart) in &self.charts {
+            file(&format!("{name}.svg"), chart.to_svg().as_bytes())?;
+        }
+        file("README.md", self.readme(command).as_bytes())
+    }
+
+    fn readme(&self, command: &str) -> String {
+        // who builds from a checkout may say from which
+        let commit = std::env::var("EVERCRAWL_COMMIT")
+            .map_or_else(|_| String::new(), |commit| format!(", commit `{commit}`"));
+        let mut text = format!(
+            "# {}\n\n- command: `{command}`\n- code: version {}{commit}; seed {}\n- data: {}\n\n\
+             | source | claim | found here | band | verdict |\n|---|---|---|---|---|\n",
+            self.title,
+            env!("CARGO_PKG_VERSION"),
+            self.seed,
+            self.data
+        );
+        for relation in &self.relations {
+            // writing to a string cannot fail
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {} | {} |",
+                relation.source.words(),
+                relation.claim,
+                relation.found,
+                relation.band.as_deref().unwrap_or("–"),
+                relation.verdict_words()
+            );
+        }
+        text.push('\n');
+        let _ = writeln!(text, "- {READING}");
+        for note in &self.notes {
+            let _ = writeln!(text, "- {note}");
+        }
+        text.push_str("- `rows.csv`: all runs");
+        for (name, _) in self.files.iter().filter(|(name, _)| name != "rows.csv") {
+            let _ = write!(text, "; `{name}`");
+        }
+        text.push('\n');
+        for (name, chart) in &self.charts {
+            let _ = write!(text, "\n![{}]({name}.svg)\n", chart.title);
+        }
+        text
+    }
+
+    /// The relations for people.
+    pub fn table(&self, name: &str) -> String {
+        let mut text = format!("{name}: {}\ndata: {}\n", self.title, self.data);
+        for relation in &self.relations {
+            let _ = write!(
+                text,
+                "\n  {:<10} {}\n  found      {}\n  verdict    {}{}\n",
+                relation.source.words(),
+                relation.claim,
+                relation.found,
+                relation.verdict_words(),
+                (relation.band.as_ref()).map_or_else(String::new, |band| format!(" (band {band})")),
+            );
+        }
+        text
+    }
+
+    /// The relations for programs.
+    pub fn json(&self, name: &str) -> serde_json::Value {
+        serde_json::json!({
+            "experiment": name,
+            "title": self.title,
+            "data": self.data,
+            "seed": self.seed,
+            "relations": self.relations,
+            "notes": self.notes,
+        })
+    }
+}
+
+/// A chart of freshness from a value below all points to one above them.
+pub fn freshness_chart(title: String, x: &str, scale: Scale, lines: Vec<Line>) -> Chart {
+    let points = || lines.iter().flat_map(|line| line.points.iter().copied());
+    let low = points().map(|p| p.1).fold(1.0, f64::min);
+    let high = points().map(|p| p.1).fold(0.0, f64::max);
+    let left = points().map(|p| p.0).fold(f64::INFINITY, f64::min);
+    let right = points().map(|p| p.0).fold(0.0, f64::max);
+    Chart {
+        title,
+        x: Axis {
+            label: x.to_owned(),
+            scale,
+            range: (left, right),
+        },
+        y: Axis {
+            label: "freshness".to_owned(),
+            scale: Scale::Linear,
+            range: ((low * 20.0).floor() / 20.0, (high * 20.0).ceil() / 20.0),
+        },
+        lines,
+        mark: None,
+    }
+}

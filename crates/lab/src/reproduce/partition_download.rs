@@ -1,0 +1,341 @@
+//! What partitions of a national web are worth when it is downloaded.
+
+use super::lab::Lab;
+use super::national::{Seeded, Setting, change, chart, note};
+use super::outcome::Outcome;
+use super::verdict::{Band, Estimate, Figure, PERCENT, PLAIN, Relation, Source, Verdict, told};
+use crate::simulate::Row;
+use anyhow::Result;
+use partition::method::Method;
+use simulation::download::conditions::Conditions;
+use simulation::download::divide::Nearness;
+use simulation::download::politeness::Politeness;
+use simulation::download::sweep::{Case, Rule};
+use simulation::download::web::Unit;
+
+const FIXED: (Rule, &str) = (Rule::Is(Politeness::Fixed(15.0)), "15s");
+const DENSITY: (Rule, &str) = (Rule::Is(Politeness::Density(15.0)), "density");
+const LATENCY: (Rule, &str) = (Rule::Is(Politeness::Latency(10.0)), "latency");
+const MEAN: (Rule, &str) = (Rule::MeanOf(Politeness::Density(15.0)), "mean-of-density");
+/// As far as a figure of another web may be off, in points of per cent.
+const ELSEWHERE: f64 = 0.1;
+/// Of the recorded host graph.
+const ROBOTS: usize = 8;
+
+/// Runs the experiment.
+pub fn run(lab: &Lab) -> Result<Outcome> {
+    let fleets: &[usize] = if lab.quick { &[2, 30] } else { &[2, 8, 30] };
+    let mut main = Seeded {
+        by_seed: Vec::new(),
+    };
+    let mut placed = Seeded {
+        by_seed: Vec::new(),
+    };
+    let mut recorded = Seeded {
+        by_seed: Vec::new(),
+    };
+    let mut words = Vec::new();
+    for seed in lab.seeds() {
+        let lab = lab.seeded(seed);
+        let ask = |setting: &Setting, cases: &[(Case, &str)], simulate| {
+            setting.ask(cases, Conditions::published(), 0.03, simulate)
+        };
+        let setting = Setting::national(&lab, false)?;
+        main.by_seed
+            .push((seed, ask(&setting, &main_cases(fleets), true)?));
+        let other = Setting::national(&lab, true)?;
+        placed
+            .by_seed
+            .push((seed, ask(&other, &placed_cases(most(fleets)), true)?));
+        if words.is_empty() {
+            words = vec![setting.words(), other.words()];
+        }
+        if let Some(folder) = &lab.data {
+            let real = Setting::recorded(&lab, folder)?;
+            let cases = [Method::HashHost, Method::Graph]
+                .map(|method| case(ROBOTS, method, Unit::Hosts, Nearness::Rtt, FIXED));
+            recorded.by_seed.push((seed, ask(&real, &cases, false)?));
+            if words.len() == 2 {
+                words.push(format!(
+                    "the host graph of the UK in 1996: {}",
+                    real.words()
+                ));
+            }
+        }
+    }
+    let modelled = lab.data.is_none();
+    let time = |row: &Row| row.download_seconds.unwrap_or(f64::NAN);
+    Ok(Outcome {
+        title: "A national web downloaded by many robots",
+        data: format!(
+            "generated national web: {}; five seeds; {fleets:?} robots; 25 KB a page, 250 KB/s, 50 \
+             connections, 15 s where fixed, as published",
+            words.join("; and for distance: ")
+        ),
+        seed: lab.seed,
+        relations: relations(most(fleets), &main, &placed, &recorded, modelled),
+        records: Vec::new(),
+        files: vec![
+            main.file("rows.csv")?,
+            placed.file("distance.csv")?,
+            recorded.file("recorded-graph.csv")?,
+        ],
+        charts: vec![
+            (
+                "time".to_owned(),
+                chart("Simulated download time", "seconds", &main, |row| {
+                    (row.level == "hosts").then(|| format!("{} {}", row.method, row.politeness))
+                }, time),
+            ),
+            (
+                "exchange".to_owned(),
+                chart("Links handed to another robot", "share of all links", &main, |row| {
+                    (row.politeness == "15s" && row.level == "hosts").then(|| row.method.clone())
+                }, |row| row.exchanged_share),
+            ),
+        ],
+        notes: vec![
+            note(),
+            "Under a fixed interval the time is that of the largest host, whoever has it. By density \
+             and by latency it is the round trips to that host that count, and the robot that has \
+             it: draws of places decide the size of those differences."
+                .to_owned(),
+            "Addresses as the unit are also the unit of politeness: the largest address has more \
+             pages than the largest host, by how much depends on which hosts share it."
+                .to_owned(),
+        ],
+    })
+}
+
+fn most(fleets: &[usize]) -> usize {
+    fleets.iter().copied().max().unwrap_or(1)
+}
+
+fn case(
+    robots: usize,
+    method: Method,
+    unit: Unit,
+    nearness: Nearness,
+    (rule, name): (Rule, &'static str),
+) -> (Case, &'static str) {
+    let case = Case {
+        robots,
+        method,
+        unit,
+        nearness: if method.is_graph() {
+            nearness
+        } else {
+            Nearness::Neither
+        },
+        rule,
+    };
+    (case, name)
+}
+
+fn main_cases(fleets: &[usize]) -> Vec<(Case, &'static str)> {
+    let mut cases = Vec::new();
+    for &robots in fleets {
+        for rule in [FIXED, DENSITY, MEAN, LATENCY] {
+            for method in [Method::HashHost, Method::Graph] {
+                cases.push(case(robots, method, Unit::Hosts, Nearness::Rtt, rule));
+            }
+        }
+        cases.push(case(
+            robots,
+            Method::Graph,
+            Unit::Addresses,
+            Nearness::Rtt,
+            FIXED,
+        ));
+    }
+    cases
+}
+
+/// RTT against distance, where both are known.
+fn placed_cases(robots: usize) -> Vec<(Case, &'static str)> {
+    let mut cases = vec![case(
+        robots,
+        Method::HashHost,
+        Unit::Hosts,
+        Nearness::Rtt,
+        MEAN,
+    )];
+    for nearness in [Nearness::Rtt, Nearness::Distance] {
+        for rule in [FIXED, DENSITY] {
+            cases.push(case(robots, Method::Graph, Unit::Hosts, nearness, rule));
+        }
+    }
+    cases
+}
+
+/// Rows of one seed by method and rule.
+struct Table<'r>(&'r [Row], usize);
+
+impl Table<'_> {
+    fn row(&self, method: Method, politeness: &str, nearness: &str, level: &str) -> &Row {
+        let found = self.0.iter().find(|row| {
+            row.robots == self.1
+                && row.method == method.name()
+                && row.politeness == politeness
+                && row.nearness == nearness
+                && row.level == level
+        });
+        found.expect("every case was asked for every fleet")
+    }
+
+    fn graph(&self, politeness: &str) -> &Row {
+        self.row(Method::Graph, politeness, "rtt", "hosts")
+    }
+
+    fn far(&self, politeness: &str) -> &Row {
+        self.row(Method::Graph, politeness, "distance", "hosts")
+    }
+
+    fn hash(&self, politeness: &str) -> &Row {
+        self.row(Method::HashHost, politeness, "neither", "hosts")
+    }
+}
+
+fn relations(
+    robots: usize,
+    main: &Seeded,
+    placed: &Seeded,
+    recorded: &Seeded,
+    modelled: bool,
+) -> Vec<Relation> {
+    let time = |row: &Row| row.download_seconds.unwrap_or(f64::NAN);
+    let handed = |row: &Row| row.exchanged_links as f64;
+    let of = |value: &dyn Fn(&Table) -> f64| main.estimate(|rows| value(&Table(rows, robots)));
+    let near = |published: f64| Band::around(published, ELSEWHERE);
+    let judged = |claim: &str, estimate: Estimate, band: Band| {
+        Relation::judged(
+            Source::Published,
+            claim,
+            PERCENT,
+            &[Figure::new("", estimate, band)],
+        )
+    };
+    let one = |estimate: Estimate| told(PERCENT, [("", estimate)]);
+    let exchanged = |rows: &Seeded, robots: usize| {
+        rows.estimate(|rows| {
+            let table = Table(rows, robots);
+            change(handed(table.graph("15s")), handed(table.hash("15s")))
+        })
+    };
+    let mut relations = vec![
+        judged(
+            "fixed politeness: download time about equal (−0.03 %)",
+            of(&|t| change(time(t.graph("15s")), time(t.hash("15s")))),
+            Band::around(0.0, 0.01),
+        ),
+        Relation::only(
+            Source::Published,
+            "fixed politeness: exchanges between robots −76 %",
+            one(exchanged(main, robots)),
+            "communities are planted in the generated links",
+        ),
+        judged(
+            "by density: −91 % against hash with fixed 15 s",
+            of(&|t| change(time(t.graph("density")), time(t.hash("15s")))),
+            Band::around(-0.91, 0.05),
+        ),
+        judged(
+            "by density: −69 % against hash with the same mean interval",
+            of(&|t| change(time(t.graph("density")), time(t.hash("mean-of-density")))),
+            near(-0.69),
+        ),
+        Relation::judged(
+            Source::Published,
+            "by density: the mean interval is 4.45 s",
+            PLAIN,
+            &[Figure::new(
+                "",
+                of(&|t| {
+                    t.hash("mean-of-density")
+                        .mean_pause_seconds
+                        .unwrap_or(f64::NAN)
+                }),
+                Band::around(4.45, 1.0),
+            )],
+        ),
+        judged(
+            "by density: −6 % against hash by density",
+            of(&|t| change(time(t.graph("density")), time(t.hash("density")))),
+            Band::around(-0.06, 0.05),
+        ),
+        judged(
+            "ten times the previous download: −14 %",
+            of(&|t| change(time(t.graph("latency")), time(t.hash("latency")))),
+            near(-0.14),
+        ),
+        Relation::only(
+            Source::Calibrated,
+            "hosts as the unit take about 22 % less time than addresses",
+            one(of(&|t| {
+                let addresses = t.row(Method::Graph, "15s", "rtt", "addresses");
+                change(time(t.graph("15s")), time(addresses))
+            })),
+            "how many hosts share the largest address was chosen",
+        ),
+    ];
+    if !recorded.by_seed.is_empty() {
+        relations.push(judged(
+            &format!("recorded host graph, {ROBOTS} robots: exchanges between robots −76 %"),
+            exchanged(recorded, ROBOTS),
+            near(-0.76),
+        ));
+    }
+    relations.extend(distances(robots, placed, modelled));
+    let broken: u64 = main
+        .all()
+        .chain(placed.all())
+        .filter_map(|row| row.politeness_violations)
+        .sum();
+    relations.push(Relation::new(
+        Source::Ours,
+        "politeness is never broken",
+        format!(
+            "{broken} visits too early in {} downloads",
+            main.all().chain(placed.all()).count()
+        ),
+        Verdict::of(broken == 0),
+    ));
+    relations
+}
+
+/// Distance in place of RTT.
+fn distances(robots: usize, placed: &Seeded, modelled: bool) -> Vec<Relation> {
+    let time = |row: &Row| row.download_seconds.unwrap_or(f64::NAN);
+    let handed = |row: &Row| row.exchanged_links as f64;
+    let of = |value: &dyn Fn(&Table) -> f64| placed.estimate(|rows| value(&Table(rows, robots)));
+    let claims = [
+        (
+            "distance in place of RTT: exchanges +2.3 %",
+            of(&|t| change(handed(t.far("15s")), handed(t.graph("15s")))),
+            Band::around(0.023, 0.05),
+        ),
+        (
+            "by density RTT takes 57 % less time than distance",
+            of(&|t| change(time(t.graph("density")), time(t.far("density")))),
+            Band::around(-0.57, ELSEWHERE),
+        ),
+        (
+            "by density distance takes 28 % less time than hash at the mean interval",
+            of(&|t| change(time(t.far("density")), time(t.hash("mean-of-density")))),
+            Band::around(-0.28, ELSEWHERE),
+        ),
+    ];
+    claims
+        .into_iter()
+        .map(|(claim, estimate, band)| {
+            if modelled {
+                let why = "RTTs are generated from distance";
+                let found = told(PERCENT, [("", estimate)]);
+                Relation::only(Source::Published, claim, found, why)
+            } else {
+                let figure = Figure::new("", estimate, band);
+                Relation::judged(Source::Published, claim, PERCENT, &[figure])
+            }
+        })
+        .collect()
+}
