@@ -1,6 +1,6 @@
 //! The thread that drives the keeper: passes on what it wants done, and what it is to hear.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Now};
 use crate::keeper::{Actions, Keeper};
 use crate::message::{Event, Job, Write};
 use crate::view::{HostView, PageWait, Status};
@@ -12,10 +12,11 @@ use tokio::runtime::Handle;
 
 /// With more requests under way than this, answers are let gather for so long: waking up for every
 /// single one would cost more than the answers.
-const BUSY: u64 = 16;
+const BUSY: usize = 16;
 const GATHERING: Duration = Duration::from_micros(300);
-/// Nothing is waited for longer, so that figures stay fresh.
+/// Nothing is waited for longer, so that figures stay fresh; they are found anew so often.
 const LONGEST_WAIT: f64 = 0.25;
+const FIGURES: f64 = 1.0;
 
 /// What reaches the thread.
 #[derive(Debug)]
@@ -50,16 +51,20 @@ impl Driver {
     /// Works until it is told to stop, nothing is left, or something broke.
     pub fn run(&mut self) {
         let mut events = Vec::new();
+        let mut next_figures = 0.0;
         loop {
             let now = self.clock.now();
             let actions = self.keeper.step(now, events.drain(..));
             let until = actions.until;
             self.act(actions);
-            self.show();
+            if now.at >= next_figures {
+                next_figures = now.at + FIGURES;
+                self.show(now);
+            }
             if self.keeper.is_done() {
                 return;
             }
-            if self.keeper.status().under_way > BUSY {
+            if self.keeper.requests() > BUSY {
                 std::thread::sleep(GATHERING);
             }
             let wait = (until - self.clock.now().at).clamp(0.0, LONGEST_WAIT);
@@ -125,11 +130,9 @@ impl Driver {
         }
     }
 
-    fn show(&self) {
-        if let Ok(mut shown) = self.shown.lock()
-            && shown.seconds != self.keeper.status().seconds
-        {
-            shown.clone_from(self.keeper.status());
+    fn show(&mut self, now: Now) {
+        if let Ok(mut shown) = self.shown.lock() {
+            shown.clone_from(self.keeper.status_at(now));
         }
     }
 

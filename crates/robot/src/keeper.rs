@@ -35,9 +35,8 @@ use std::sync::Arc;
 use storage::PageId;
 use work::Tickets;
 
-/// Seconds between two looks at budgets, and between two at all figures.
+/// Seconds between two looks at budgets.
 const TICK: f64 = 0.25;
-const FIGURES: f64 = 1.0;
 /// Seconds between two records of what is known of all pages.
 const RECORDS: f64 = 1.0;
 /// Rows tell time by the millisecond.
@@ -99,7 +98,6 @@ pub struct Keeper {
     started: f64,
     rate: fleeting::Rate,
     next_tick: f64,
-    next_figures: f64,
     next_record: f64,
     /// Something was learnt since the last record.
     learnt: bool,
@@ -183,7 +181,6 @@ impl Keeper {
             started: now.at,
             rate: fleeting::Rate::default(),
             next_tick: now.at,
-            next_figures: now.at,
             next_record: now.at,
             learnt: until == Until::FetchedOnce,
             broken: None,
@@ -200,18 +197,16 @@ impl Keeper {
             self.next_tick = now.at + TICK;
             self.set_budget(now.at);
         }
-        if now.at >= self.next_figures {
-            self.next_figures = now.at + FIGURES;
-            self.look(now);
-        }
-        let (jobs, until) = self.give_work(now.at);
+        let (jobs, mut until) = self.give_work(now.at);
         if self.learnt && now.at >= self.next_record {
             self.record(now);
+        } else if self.learnt {
+            until = until.min(self.next_record);
         }
         Actions {
             jobs,
             writes: std::mem::take(&mut self.writes),
-            until: until.min(self.next_tick),
+            until,
         }
     }
 
@@ -282,7 +277,7 @@ impl Keeper {
         self.unstored -= stored.lists + stored.visits.len();
         for page in stored.visits {
             if self.pages.is_stored(page.0) {
-                self.wait_in_line(page.0, false);
+                self.wait_in_line(page.0);
             }
         }
         for (page, changed) in stored.signals {

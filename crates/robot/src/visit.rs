@@ -10,7 +10,7 @@ use crate::clock::{Clock, Now};
 use crate::config::Config;
 use crate::message::{Done, Event, Found, Job, Task, Visit, VisitResult, Visited};
 use crate::reading::{Rules, Standpoint};
-use ::fetch::{Exchange, Fetcher, Truncation};
+use ::fetch::{Exchange, Fetcher, Truncation, Validators};
 use compare::{Answer, Comparison};
 use frontier::robots::Verdict;
 use pack::{Packers, Records};
@@ -121,13 +121,12 @@ impl Workers {
                 return *visited;
             }
         };
-        let validators = visit.conditional.then(|| compare::validators_of(&row));
-        let validators = validators.flatten();
+        let validators = Intake::validators(visit, &row);
         let fetched = self
             .page(ticket, visit, &url, validators.as_ref(), now)
             .await;
         let mut visited = match &fetched.answer {
-            Err(error) => report(visit, now, compare::failed(row, error.code(), 0, now.wall)),
+            Err(error) => self.intake.failed(visit, now, row, error.code()),
             Ok(exchange) => {
                 let from = Standpoint {
                     page: visit.page,
@@ -194,6 +193,16 @@ impl Intake {
             }
             _ => Ok(url),
         }
+    }
+
+    /// What the page is asked for with, if only a newer one is wanted.
+    pub fn validators(visit: &Visit, row: &PageRow) -> Option<Validators> {
+        visit.conditional.then(|| compare::validators_of(row))?
+    }
+
+    /// What is to be stored of a request without an answer.
+    pub fn failed(&self, visit: &Visit, now: Now, row: PageRow, cause: u8) -> Visited {
+        report(visit, now, compare::failed(row, cause, 0, now.wall))
     }
 
     /// Makes of an answer what is to be stored.

@@ -1,5 +1,6 @@
 //! Synthetic and recorded webs under a virtual clock: the simulators and the experiments.
 
+pub mod bottle;
 pub mod calibration;
 pub mod download;
 pub mod fleet;

@@ -46,9 +46,9 @@ impl Keeper {
         status.slowest_hosts = slowest.into_iter().map(named).collect();
     }
 
-    /// How it goes, as of the last look.
-    pub fn status(&self) -> &Status {
-        &self.status
+    /// Requests under way, and names being looked up.
+    pub fn requests(&self) -> usize {
+        self.tickets.requests()
     }
 
     /// How it goes now.
@@ -100,7 +100,7 @@ impl Keeper {
         let line = self.host_waits_for(self.pages.host(page), now.at);
         let waits_for = match self.pages.stage(page) {
             Stage::Away | Stage::AwayAndDue => "the answer that is under way".to_owned(),
-            Stage::Later => "its next try; the last one failed".to_owned(),
+            Stage::Later | Stage::AwayThenLater => "its next try; the last one failed".to_owned(),
             Stage::InLine => format!("its turn; its host waits for {line}"),
             Stage::Idle => "nothing".to_owned(),
         };

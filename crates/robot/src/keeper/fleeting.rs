@@ -5,12 +5,12 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// Pages to be tried at a later time.
 #[derive(Debug, Default)]
-pub(super) struct Later(BinaryHeap<Reverse<(u64, u32, bool)>>);
+pub(super) struct Later(BinaryHeap<Reverse<(u64, u32)>>);
 
 impl Later {
-    /// Tries the page at `at`, as a new one or as a due one.
-    pub fn push(&mut self, at: f64, page: u32, new: bool) {
-        self.0.push(Reverse(((at * 1e3) as u64, page, new)));
+    /// Tries the page at `at`.
+    pub fn push(&mut self, at: f64, page: u32) {
+        self.0.push(Reverse(((at * 1e3) as u64, page)));
     }
 
     /// When there is something.
@@ -21,12 +21,11 @@ impl Later {
     }
 
     /// Takes out something that is due.
-    pub fn pop(&mut self, at: f64) -> Option<(u32, bool)> {
+    pub fn pop(&mut self, at: f64) -> Option<u32> {
         if self.next() > at {
             return None;
         }
-        let Reverse((_, page, new)) = self.0.pop()?;
-        Some((page, new))
+        self.0.pop().map(|Reverse((_, page))| page)
     }
 
     pub fn is_empty(&self) -> bool {

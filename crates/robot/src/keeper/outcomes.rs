@@ -48,7 +48,7 @@ impl Keeper {
                 self.gone.insert(page);
                 self.forget(page, at);
                 if self.until == Until::Stopped {
-                    self.try_later(at + self.gone_seconds(), page, true);
+                    self.try_later(at + self.gone_seconds(), page);
                 }
             }
             VisitResult::Excluded(cause) => {
@@ -59,8 +59,7 @@ impl Keeper {
             }
             VisitResult::NotNow => {
                 // robots.txt could not be had meanwhile, and its host waits for that
-                let new = done.new;
-                self.wait_in_line(page, new);
+                self.wait_in_line(page);
                 return; // nothing happened that is to be stored
             }
         }
@@ -108,7 +107,7 @@ impl Keeper {
             Until::Stopped => Some(self.wait_after_failure(new, failures)),
         };
         if let Some(wait) = wait {
-            self.try_later(at + wait, page, new);
+            self.try_later(at + wait, page);
         }
     }
 
@@ -122,12 +121,11 @@ impl Keeper {
     }
 
     /// The worker that had the page fell over it; it would again.
-    pub(super) fn page_lost(&mut self, now: Now, page: u32, new: bool) {
+    pub(super) fn page_lost(&mut self, now: Now, page: u32) {
         self.revisits.failed(page, now.at);
+        self.pages.set(page, Stage::Idle);
         if self.until == Until::Stopped {
-            self.try_later(now.at + self.gone_seconds(), page, new);
-        } else {
-            self.pages.set(page, Stage::Idle);
+            self.try_later(now.at + self.gone_seconds(), page);
         }
     }
 

@@ -11,9 +11,11 @@ pub(super) enum Stage {
     InLine,
     /// An answer, and that it is on disk.
     Away,
-    /// The same, and it is due again already.
+    /// That its last visit is on disk; it is due again already.
     AwayAndDue,
-    /// To be tried again later.
+    /// That its last visit, which failed, is on disk; then its next try.
+    AwayThenLater,
+    /// Its next try, after one that failed.
     Later,
 }
 
@@ -47,8 +49,8 @@ impl Pages {
         self.stage[page as usize] = stage;
     }
 
-    /// The policy wants a visit: whether the page is to be put in line now. One that is on its way
-    /// already has its visit; one that is being stored gets it afterwards.
+    /// The page wants a visit: whether it is to be put in line now. One that is on its way already
+    /// has its visit; one that is being stored gets it afterwards.
     pub fn is_due(&mut self, page: u32) -> bool {
         match self.stage(page) {
             Stage::Idle => true,
@@ -56,15 +58,38 @@ impl Pages {
                 self.set(page, Stage::AwayAndDue);
                 false
             }
-            Stage::InLine | Stage::AwayAndDue | Stage::Later => false,
+            Stage::InLine | Stage::AwayAndDue | Stage::AwayThenLater | Stage::Later => false,
+        }
+    }
+
+    /// The page is to be tried again at some other time.
+    pub fn put_off(&mut self, page: u32) {
+        let stage = match self.stage(page) {
+            Stage::Away | Stage::AwayAndDue | Stage::AwayThenLater => Stage::AwayThenLater,
+            Stage::Idle | Stage::InLine | Stage::Later => Stage::Later,
+        };
+        self.set(page, stage);
+    }
+
+    /// That time has come: whether it is to be put in line now.
+    pub fn is_to_be_tried(&mut self, page: u32) -> bool {
+        match self.stage(page) {
+            Stage::Later => true,
+            Stage::AwayThenLater => {
+                self.set(page, Stage::AwayAndDue);
+                false
+            }
+            Stage::Idle | Stage::InLine | Stage::Away | Stage::AwayAndDue => false,
         }
     }
 
     /// The visit is on disk: whether the page is due again already.
     pub fn is_stored(&mut self, page: u32) -> bool {
         let stage = self.stage(page);
-        if matches!(stage, Stage::Away | Stage::AwayAndDue) {
-            self.set(page, Stage::Idle);
+        match stage {
+            Stage::Away | Stage::AwayAndDue => self.set(page, Stage::Idle),
+            Stage::AwayThenLater => self.set(page, Stage::Later),
+            Stage::Idle | Stage::InLine | Stage::Later => {}
         }
         stage == Stage::AwayAndDue
     }

@@ -84,10 +84,10 @@ impl Keeper {
         let failed_at = kept.last_failure.map_or(0.0, |(at, _)| then(at));
         let once = self.until == Until::FetchedOnce;
         match kept.state {
-            PageState::New if once => self.wait_in_line(page, true),
+            PageState::New if once => self.wait_in_line(page),
             PageState::New => {
                 let wait = self.wait_after_failure(true, kept.failures);
-                self.try_later(failed_at + wait, page, true);
+                self.try_later(failed_at + wait, page);
             }
             PageState::Live | PageState::Redirect => {
                 let visited = kept.last_visit.map_or(now.at, then);
@@ -97,25 +97,25 @@ impl Keeper {
                 self.status.pages_fetched += 1;
                 if let Some(pass) = self.pass {
                     if visited < pass {
-                        self.wait_in_line(page, false);
+                        self.wait_in_line(page);
                     }
                 } else if kept.failures > 0 {
                     let wait = self.wait_after_failure(false, kept.failures);
                     self.revisits.failed(page, now.at);
-                    self.try_later(failed_at + wait, page, false);
+                    self.try_later(failed_at + wait, page);
                 }
             }
             PageState::Gone => {
                 self.gone.insert(page);
                 if !once {
-                    self.try_later(failed_at + self.gone_seconds(), page, true);
+                    self.try_later(failed_at + self.gone_seconds(), page);
                 }
             }
             PageState::Excluded => {
                 let cause = kept.last_failure.map_or(0, |(_, cause)| cause);
                 if matches!(cause, cause::OUT_OF_SCOPE | cause::ROBOTS) {
                     // scope and rules may be others now; judging costs no request
-                    self.wait_in_line(page, true);
+                    self.wait_in_line(page);
                 } else {
                     self.status.pages_excluded += 1;
                 }

@@ -39,7 +39,6 @@ enum Aim {
     },
     Page {
         page: u32,
-        new: bool,
         address: IpAddr,
     },
 }
@@ -105,8 +104,10 @@ impl Tickets {
 impl Keeper {
     /// Hands out what may be done now; says when there is more.
     pub(super) fn give_work(&mut self, at: f64) -> (Vec<Job>, f64) {
-        while let Some((page, new)) = self.later.pop(at) {
-            self.wait_in_line(page, new);
+        while let Some(page) = self.later.pop(at) {
+            if self.pages.is_to_be_tried(page) {
+                self.wait_in_line(page);
+            }
         }
         let mut until = self.later.next().min(self.ask_policy(at));
         self.next_due = until;
@@ -183,7 +184,7 @@ impl Keeper {
                     conditional: !new && !self.asked.is_multiple_of(audit) && !known.lies,
                 };
                 Job {
-                    ticket: self.tickets.open(host, Aim::Page { page, new, address }),
+                    ticket: self.tickets.open(host, Aim::Page { page, address }),
                     task: Task::Visit(visit),
                 }
             }
@@ -200,7 +201,7 @@ impl Keeper {
             match self.revisits.next(at) {
                 Next::Visit(page) => {
                     if self.pages.is_due(page) {
-                        self.wait_in_line(page, false);
+                        self.wait_in_line(page);
                     }
                 }
                 Next::Wait(then) => return then,
@@ -220,24 +221,24 @@ impl Keeper {
     }
 
     /// Puts a page that was tried before where it waits for its host's turn.
-    pub(super) fn wait_in_line(&mut self, page: u32, new: bool) {
+    pub(super) fn wait_in_line(&mut self, page: u32) {
         let host = self.pages.host(page);
         if self.is_given_up(host) {
             self.pages.set(page, Stage::Idle);
             return;
         }
         self.pages.set(page, Stage::InLine);
-        if new {
-            self.lines.push_again(host, page);
-        } else {
+        if self.revisits.keeps(page) {
             self.lines.push_due(host, page);
+        } else {
+            self.lines.push_again(host, page);
         }
     }
 
     /// Tries the page again at `at`.
-    pub(super) fn try_later(&mut self, at: f64, page: u32, new: bool) {
-        self.pages.set(page, Stage::Later);
-        self.later.push(at, page, new);
+    pub(super) fn try_later(&mut self, at: f64, page: u32) {
+        self.pages.put_off(page);
+        self.later.push(at, page);
     }
 
     pub(super) fn ended(&mut self, now: Now, ticket: u64, answer: Option<Answer>, bytes: u64) {
@@ -265,7 +266,7 @@ impl Keeper {
         self.count_failure(crate::cause::word(crate::cause::LOST));
         match job.aim {
             Aim::Address => self.resolved(now, job.host, Err(crate::cause::LOST)),
-            Aim::Page { page, new, .. } => self.page_lost(now, page, new),
+            Aim::Page { page, .. } => self.page_lost(now, page),
             Aim::Robots { of, .. } => {
                 let previous = self.hosts[of as usize].standing.as_deref();
                 let standing = Standing::after(previous, Fetched::Failure, None, now.at);

@@ -1,0 +1,210 @@
+//! A web that exists in memory: what each URL answers at each instant, and a record of who asked.
+
+use fetch::Exchange;
+use rand::RngExt;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr};
+
+/// What a bottle's web is like.
+#[derive(Clone, Debug)]
+pub struct BottleWeb {
+    /// Hosts; every third shares an address with the one before it.
+    pub hosts: usize,
+    /// Pages on each host.
+    pub pages: usize,
+    /// Seconds between the changes of pages, the shortest and the longest.
+    pub change_every: (f64, f64),
+    /// The share of pages that vanish, and of pages that appear, in the course of the run.
+    pub turnover: f64,
+    /// The share of requests that nobody answers while there are faults.
+    pub silent: f64,
+    /// The longest time an answer takes.
+    pub slowest: f64,
+}
+
+/// A page: where it is, when it lives, and when it changes.
+#[derive(Clone, Debug)]
+pub struct BottlePage {
+    /// Its host.
+    pub host: usize,
+    /// Its path.
+    pub path: String,
+    /// From when on it is there, and until when.
+    pub lives: (f64, f64),
+    /// Seconds between two changes.
+    pub change_every: f64,
+    phase: f64,
+    /// It says that it is elsewhere.
+    pub redirect: Option<String>,
+    /// robots.txt forbids it.
+    pub forbidden: bool,
+}
+
+impl BottlePage {
+    /// Whether it is there.
+    pub fn is_alive(&self, at: f64) -> bool {
+        self.lives.0 <= at && at < self.lives.1
+    }
+
+    /// How often it has changed.
+    pub fn version(&self, at: f64) -> u64 {
+        ((at - self.phase) / self.change_every).max(0.0) as u64
+    }
+}
+
+/// The web and its record.
+pub(super) struct Web {
+    pub spec: BottleWeb,
+    pub pages: Vec<BottlePage>,
+    by_url: HashMap<(usize, String), usize>,
+    /// Faults are over from here on.
+    pub calm: f64,
+}
+
+impl Web {
+    pub fn new(spec: &BottleWeb, start: f64, calm: f64, random: &mut Xoshiro256PlusPlus) -> Self {
+        let mut pages = Vec::new();
+        let (shortest, longest) = spec.change_every;
+        for host in 0..spec.hosts {
+            for number in 0..spec.pages {
+                let at = |share: f64| start + share * (calm - start);
+                let lot: f64 = random.random();
+                let lives = match number {
+                    0 => (start, f64::INFINITY),
+                    _ if lot < spec.turnover => (start, at(0.2 + 0.7 * random.random::<f64>())),
+                    _ if lot < 2.0 * spec.turnover => {
+                        (at(0.2 + 0.7 * random.random::<f64>()), f64::INFINITY)
+                    }
+                    _ => (start, f64::INFINITY),
+                };
+                let exponent: f64 = random.random();
+                pages.push(BottlePage {
+                    host,
+                    path: match number {
+                        0 => "/".into(),
+                        _ if number % 11 == 5 => format!("/private/{number}"),
+                        _ => format!("/page/{number}"),
+                    },
+                    lives,
+                    change_every: shortest * (longest / shortest).powf(exponent),
+                    phase: start + random.random::<f64>(),
+                    redirect: (number % 13 == 7).then(|| "/".into()),
+                    forbidden: number % 11 == 5,
+                });
+            }
+        }
+        let by_url = pages.iter().enumerate();
+        let by_url = by_url.map(|(page, known)| ((known.host, known.path.clone()), page));
+        Self {
+            spec: spec.clone(),
+            by_url: by_url.collect(),
+            pages,
+            calm,
+        }
+    }
+
+    pub fn name(host: usize) -> String {
+        format!("h{host}.bottle{}.example", host % 7)
+    }
+
+    pub fn host_of(name: &str) -> Option<usize> {
+        name.strip_prefix('h')?.split('.').next()?.parse().ok()
+    }
+
+    /// What DNS says: hosts move once, and one name leads to where nobody may go.
+    pub fn address(&self, host: usize, at: f64) -> IpAddr {
+        let shared = if host % 3 == 2 { host - 1 } else { host };
+        let moved = u8::from(at > self.calm - 1000.0 && host.is_multiple_of(5));
+        if host == self.spec.hosts - 1 && at < self.calm {
+            return IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+        }
+        let number = shared as u32 + 1;
+        IpAddr::V4(Ipv4Addr::new(
+            93,
+            (number >> 8) as u8,
+            (number & 255) as u8,
+            1 + moved,
+        ))
+    }
+
+    /// robots.txt: out of order for a while on some hosts, then with rules.
+    pub fn robots(&self, host: usize, at: f64) -> (u16, &'static [u8]) {
+        match host % 4 {
+            1 if at < self.calm - 2000.0 => (503, b""),
+            3 => (404, b""),
+            _ => (200, b"User-agent: *\nDisallow: /private/\n"),
+        }
+    }
+
+    /// The page of a URL.
+    pub fn find(&self, host: usize, path: &str) -> Option<usize> {
+        self.by_url.get(&(host, path.to_owned())).copied()
+    }
+
+    /// What the page answers.
+    pub fn answer(&self, page: Option<usize>, at: f64, etag: Option<&str>, ip: IpAddr) -> Exchange {
+        let alive = page.filter(|&page| self.pages[page].is_alive(at));
+        let (head, body) = match alive.map(|page| (page, &self.pages[page])) {
+            None => ("HTTP/1.1 404 Not Found\r\n\r\n".to_owned(), String::new()),
+            Some((
+                _,
+                BottlePage {
+                    redirect: Some(to), ..
+                },
+            )) => (
+                format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\n\r\n"),
+                String::new(),
+            ),
+            Some((number, _)) => {
+                let (version, links) = self.state(number, at);
+                let tag = format!("\"{number}-{version}-{links}\"");
+                if etag == Some(&tag) {
+                    (
+                        format!("HTTP/1.1 304 Not Modified\r\nETag: {tag}\r\n\r\n"),
+                        String::new(),
+                    )
+                } else {
+                    let head = format!(
+                        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nETag: {tag}\r\n\r\n"
+                    );
+                    (head, self.body(number, at))
+                }
+            }
+        };
+        Exchange::kept(head.into(), body.into(), ip).expect("a head of our own")
+    }
+
+    /// What tells a copy of one time from one of another: its text, and its links.
+    pub fn state(&self, number: usize, at: f64) -> (u64, u64) {
+        let page = &self.pages[number];
+        let first = page.host * self.spec.pages;
+        let others = &self.pages[first..first + self.spec.pages];
+        let links = others.iter().fold(0u64, |links, other| {
+            links.rotate_left(1) ^ u64::from(other.is_alive(at))
+        });
+        let is_home = page.path == "/";
+        (page.version(at), if is_home { links } else { 0 })
+    }
+
+    /// The home page links to all pages of its host that are there, and to the next home page.
+    fn body(&self, number: usize, at: f64) -> String {
+        let page = &self.pages[number];
+        let version = page.version(at);
+        let mut body = format!(
+            "<html><body><main><h1>Page {number}</h1><p>This is the text of the page in its \
+             version number {version}, which was written by hand.</p>"
+        );
+        if page.path == "/" {
+            let first = page.host * self.spec.pages;
+            for other in &self.pages[first..first + self.spec.pages] {
+                if other.is_alive(at) {
+                    body += &format!("<a href=\"{}\">page</a>", other.path);
+                }
+            }
+            let next = Self::name((page.host + 1) % self.spec.hosts);
+            body += &format!("<a href=\"http://{next}/\">next</a>");
+        }
+        body + "</main></body></html>"
+    }
+}
