@@ -6,12 +6,23 @@ use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use storage::archive::{Flaw, files, verify};
+use storage::archive::{Flaw, files, verify_copies};
+use storage::{PageId, Place, Reader, Store, StoreOptions};
+
+/// Lost pages listed for people; a machine gets all of them.
+const LISTED: usize = 100;
 
 const MORE: &str = "\
+What is compared:
+  Every record is read and its digest compared. Archive and index must name the same records, and
+  every copy that the page table refers to must be there: a file that was deleted or cut is noticed.
+  With --refetch the pages whose copies are lost are marked, so that the next crawl fetches them as if
+  for the first time; what is known of how they change is kept. No crawl may be running then.
+
 Examples:
   evercrawl archive verify
-  evercrawl archive verify --data mirror --json | jq '.flaws[]'";
+  evercrawl archive verify --refetch
+  evercrawl archive verify --data mirror --json | jq '.flaws[], .lost[]'";
 
 /// Check the archive.
 #[derive(clap::Args)]
@@ -23,10 +34,15 @@ pub struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Read every record and compare every digest; exit code 1 if any is damaged.
+    /// Read every record, compare every digest, look for what is missing; exit code 1 if anything is
+    /// damaged or lost.
+    #[command(after_help = MORE)]
     Verify {
         #[command(flatten)]
         which: Which,
+        /// Have the next crawl fetch again what is lost.
+        #[arg(long)]
+        refetch: bool,
         /// Print one JSON object.
         #[arg(long)]
         json: bool,
@@ -39,6 +55,10 @@ struct Report {
     records: u64,
     digests: u64,
     flaws: Vec<FlawView>,
+    /// URLs of pages whose copies are not there.
+    lost: Vec<String>,
+    /// How many of them the next crawl fetches again.
+    refetched: u64,
 }
 
 #[derive(Serialize)]
@@ -50,42 +70,112 @@ struct FlawView {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let Command::Verify { which, json } = &arguments.command;
+    let Command::Verify {
+        which,
+        refetch,
+        json,
+    } = &arguments.command;
     let data = which.find()?;
     let archive = data.archive()?;
+    let reader = data.reader()?;
+    // whatever is committed now is in the archive
+    let copies = copies(&reader)?;
     let unfinished = unfinished_from(&data, &archive)?;
-    let mut found = verify(&archive)?;
+    let mut found = verify_copies(&archive, copies)?;
     found
         .flaws
         .retain(|flaw| !unfinished.as_ref().is_some_and(|end| end.holds(flaw)));
+    let refetched = if *refetch {
+        forget(&data, &found.lost)?
+    } else {
+        0
+    };
     let mut out = data::output();
+    let url = |page: &PageId| {
+        reader
+            .address(*page)
+            .map_or_else(|_| format!("page {}", page.0), |a| a.url)
+    };
     if *json {
         let report = Report {
             files: found.files,
             records: found.records,
             digests: found.digests,
             flaws: found.flaws.iter().map(FlawView::of).collect(),
+            lost: found.lost.iter().map(url).collect(),
+            refetched,
         };
         data::json_line(&mut out, &report)?;
     } else {
         for flaw in &found.flaws {
             writeln!(out, "{}", plain(&flaw.to_string()))?;
         }
+        for page in found.lost.iter().take(LISTED) {
+            writeln!(out, "no copy: {}", plain(&url(page)))?;
+        }
+        if let Some(more) = found.lost.len().checked_sub(LISTED + 1) {
+            writeln!(out, "… and {} more without a copy", grouped(more + 1))?;
+        }
         writeln!(
             out,
-            "{} files, {} records read, {} digests right, {} damaged",
+            "{} files, {} records read, {} digests right, {} damaged, {} lost",
             found.files,
             grouped(found.records as usize),
             grouped(found.digests as usize),
-            found.flaws.len()
+            found.flaws.len(),
+            grouped(found.lost.len()),
         )?;
+        if *refetch {
+            writeln!(
+                out,
+                "{} are fetched again by the next crawl",
+                grouped(refetched as usize)
+            )?;
+        } else if !found.lost.is_empty() {
+            writeln!(out, "--refetch has the next crawl fetch again what is lost")?;
+        }
     }
     out.flush()?;
-    match found.flaws.len() {
-        0 => Ok(()),
-        1 => Err(anyhow!("the archive is damaged in one place")),
-        places => Err(anyhow!("the archive is damaged in {places} places")),
+    verdict(found.flaws.len(), found.lost.len())
+}
+
+fn verdict(flaws: usize, lost: usize) -> Result<()> {
+    let places = match flaws {
+        0 => None,
+        1 => Some("is damaged in one place".to_owned()),
+        places => Some(format!("is damaged in {places} places")),
+    };
+    let copies = match lost {
+        0 => None,
+        1 => Some("has lost one copy".to_owned()),
+        copies => Some(format!("has lost {} copies", grouped(copies))),
+    };
+    let all: Vec<String> = places.into_iter().chain(copies).collect();
+    if all.is_empty() {
+        return Ok(());
     }
+    Err(anyhow!("the archive {}", all.join(" and ")))
+}
+
+/// Where the copies of all pages should be.
+fn copies(reader: &Reader) -> Result<Vec<(Place, PageId)>> {
+    let mut copies = Vec::new();
+    for entry in reader.pages()? {
+        // what is not readable is told by others
+        if let Ok(entry) = entry
+            && let Some(place) = entry.row.and_then(|row| row.place)
+        {
+            copies.push((place, entry.id));
+        }
+    }
+    Ok(copies)
+}
+
+/// Has lost copies fetched again.
+fn forget(data: &Data, lost: &[PageId]) -> Result<u64> {
+    let state = robot::state_directory(&data.directory);
+    let mut store = Store::open(&state, StoreOptions::default())?;
+    Ok(store.forget_copies(lost)?)
 }
 
 impl FlawView {

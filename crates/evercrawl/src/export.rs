@@ -4,8 +4,8 @@ mod parquet;
 mod target;
 mod warc;
 
-use crate::data::{self, Data, Which, is_host};
-use crate::page_view::{PageView, State};
+use crate::data::{Data, Which, is_host};
+use crate::page_view::{Names, PageView, State};
 use crate::terminal::complain;
 use anyhow::Result;
 use clap::ValueEnum;
@@ -110,13 +110,13 @@ fn each_page(
     mut with: impl FnMut(&PageView) -> Result<()>,
 ) -> Result<u64> {
     let reader = data.reader()?;
-    let hosts = data::hosts(&reader)?;
+    let mut names = Names::new(&reader)?;
     let mut damaged = 0;
     for entry in reader.pages()? {
         let page = entry.and_then(|entry| {
             let state = arguments.state;
             let wanted = state.is_none_or(|state| state == State::of(entry.row.as_ref()));
-            let read = wanted.then(|| PageView::read(&reader, &hosts, &entry));
+            let read = wanted.then(|| PageView::read(&mut names, &entry));
             read.transpose()
         });
         match page {

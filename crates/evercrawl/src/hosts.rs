@@ -1,7 +1,6 @@
 //! `evercrawl hosts`: the hosts known, their pages and how they are spared.
 
 use crate::data::{self, Asked, Which};
-use crate::page_view::State;
 use crate::terminal::plain;
 use anyhow::Result;
 use robot::control::Remote;
@@ -10,7 +9,7 @@ use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io::Write;
-use storage::HostId;
+use storage::{PageState, StateCounts};
 
 const MORE: &str = "\
 While a crawl runs, each host says what it waits for: its interval, its robots.txt, an answer, other
@@ -41,14 +40,14 @@ struct Pages {
 }
 
 impl Pages {
-    fn count(&mut self, state: State) {
-        *match state {
-            State::Live => &mut self.live,
-            State::New => &mut self.new,
-            State::Redirect => &mut self.redirect,
-            State::Gone => &mut self.gone,
-            State::Excluded => &mut self.excluded,
-        } += 1;
+    fn of(counted: StateCounts) -> Self {
+        Self {
+            live: counted[PageState::Live],
+            new: counted[PageState::New],
+            redirect: counted[PageState::Redirect],
+            gone: counted[PageState::Gone],
+            excluded: counted[PageState::Excluded],
+        }
     }
 
     fn all(&self) -> u32 {
@@ -66,11 +65,7 @@ struct View {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let data = arguments.which.find()?;
     let reader = data.reader()?;
-    let mut pages: HashMap<HostId, Pages> = HashMap::new();
-    for entry in reader.pages()?.flatten() {
-        let of = pages.entry(entry.host).or_default();
-        of.count(State::of(entry.row.as_ref()));
-    }
+    let counted = reader.host_pages()?;
     let asked = data.ask(Remote::hosts);
     let robot = asked.robot();
     let mut scheduled: HashMap<String, HostView> = match asked {
@@ -79,16 +74,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             .collect(),
         Asked::Silence | Asked::Nobody => HashMap::new(),
     };
-    let mut views: Vec<View> = data::hosts(&reader)?
-        .into_iter()
-        .map(|(id, row)| {
-            let pages = pages.get(&id).copied().unwrap_or_default();
-            let host = scheduled.remove(&row.name).unwrap_or_else(|| {
-                robot::offline::host_view(&row.name, &row.blob, pages.all(), &data.config, robot)
-            });
-            View { host, pages }
-        })
-        .collect();
+    let mut views = Vec::new();
+    for host in reader.hosts()? {
+        let (id, row) = host?;
+        let pages = counted.get(id.0 as usize).copied();
+        let pages = Pages::of(pages.unwrap_or_default());
+        let host = scheduled.remove(&row.name).unwrap_or_else(|| {
+            robot::offline::host_view(&row.name, &row.blob, pages.all(), &data.config, robot)
+        });
+        views.push(View { host, pages });
+    }
     views.sort_by_cached_key(|view| (Reverse(view.pages.all()), view.host.host.clone()));
     let mut out = data::output();
     if !arguments.json {

@@ -6,7 +6,10 @@ use clap::ValueEnum;
 use serde::Serialize;
 use std::collections::HashMap;
 use storage::archive::digest_text;
-use storage::{HostId, HostRow, PageEntry, PageId, PageRow, PageState, Reader};
+use storage::{HostId, PageEntry, PageId, PageRow, PageState, Reader};
+
+/// Names of hosts kept at hand.
+const MOST_NAMES: usize = 100_000;
 
 /// What a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
@@ -35,6 +38,16 @@ impl State {
         }
     }
 
+    pub fn stored(self) -> PageState {
+        match self {
+            Self::Live => PageState::Live,
+            Self::New => PageState::New,
+            Self::Gone => PageState::Gone,
+            Self::Excluded => PageState::Excluded,
+            Self::Redirect => PageState::Redirect,
+        }
+    }
+
     pub fn word(self) -> &'static str {
         match self {
             Self::Live => "live",
@@ -43,6 +56,43 @@ impl State {
             Self::Excluded => "excluded",
             Self::Redirect => "redirect",
         }
+    }
+}
+
+/// The names of hosts, in words that no terminal obeys: looked up as they are needed, for there may
+/// be more hosts than memory.
+pub struct Names<'a> {
+    reader: &'a Reader,
+    known: HashMap<HostId, String>,
+}
+
+impl<'a> Names<'a> {
+    pub fn new(reader: &'a Reader) -> storage::Result<Self> {
+        let mut names = Self {
+            reader,
+            known: HashMap::new(),
+        };
+        if reader.is_old() {
+            // there one host takes as long as all
+            for host in reader.hosts()? {
+                let (id, row) = host?;
+                names.known.insert(id, plain(&row.name));
+            }
+        }
+        Ok(names)
+    }
+
+    /// Nothing for a host that is not readable.
+    pub fn of(&mut self, host: HostId) -> storage::Result<&str> {
+        if !self.known.contains_key(&host) {
+            if self.known.len() >= MOST_NAMES && !self.reader.is_old() {
+                self.known.clear();
+            }
+            let row = self.reader.host(host)?;
+            let name = row.map(|row| plain(&row.name)).unwrap_or_default();
+            self.known.insert(host, name);
+        }
+        Ok(&self.known[&host])
     }
 }
 
@@ -77,18 +127,13 @@ pub struct PageView {
 
 impl PageView {
     /// The page of an entry, with its URL.
-    pub fn read(
-        reader: &Reader,
-        hosts: &HashMap<HostId, HostRow>,
-        entry: &PageEntry,
-    ) -> storage::Result<Self> {
+    pub fn read(names: &mut Names, entry: &PageEntry) -> storage::Result<Self> {
         let row = entry.row.clone().unwrap_or_default();
         let answered = row.visits > 0;
         let cut = robot::notes::Notes::of(&row).cut;
-        let name = hosts.get(&entry.host).map(|host| plain(&host.name));
         Ok(Self {
-            url: plain(&reader.address(entry.id)?.url),
-            host: name.unwrap_or_default(),
+            url: plain(&names.reader.address(entry.id)?.url),
+            host: names.of(entry.host)?.to_owned(),
             state: State::of(entry.row.as_ref()),
             status: Some(row.status).filter(|&status| status > 0),
             depth: entry.depth,
@@ -112,11 +157,8 @@ impl PageView {
     }
 
     /// One page by its number.
-    pub fn of(
-        reader: &Reader,
-        hosts: &HashMap<HostId, HostRow>,
-        page: PageId,
-    ) -> storage::Result<Self> {
+    pub fn of(names: &mut Names, page: PageId) -> storage::Result<Self> {
+        let reader = names.reader;
         let address = reader.address(page)?;
         let entry = PageEntry {
             id: page,
@@ -126,6 +168,6 @@ impl PageView {
             added: address.added,
             row: reader.page(page)?,
         };
-        Self::read(reader, hosts, &entry)
+        Self::read(names, &entry)
     }
 }

@@ -1,14 +1,13 @@
 //! `evercrawl pages`: the pages known, filtered and sorted.
 
 use crate::data::{self, Which, is_host};
-use crate::page_view::{PageView, State};
+use crate::page_view::{Names, PageView, State};
 use crate::terminal::complain;
 use anyhow::Result;
 use clap::ValueEnum;
-use std::cell::Cell;
-use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::io::Write;
-use storage::{PageEntry, Reader};
+use storage::{HostId, Mark, Order, Reader, Wanted};
 
 const MORE: &str = "\
 Examples:
@@ -53,62 +52,80 @@ enum Sort {
     Changes,
 }
 
+impl Sort {
+    fn order(self) -> Order {
+        match self {
+            Self::Found => Order::Found,
+            Self::Url => Order::Url,
+            Self::Visit => Order::Visit,
+            Self::Change => Order::Change,
+            Self::Changes => Order::Changes,
+        }
+    }
+
+    /// Pages found at a time: a list of all is long, and what is sorted must be found again for each
+    /// part.
+    fn part(self) -> usize {
+        if self == Self::Found {
+            1 << 14
+        } else {
+            1 << 20
+        }
+    }
+}
+
 pub fn run(arguments: &Arguments) -> Result<()> {
     let data = arguments.which.find()?;
     let reader = data.reader()?;
-    let hosts = data::hosts(&reader)?;
-    let limit = arguments.limit.unwrap_or(usize::MAX);
-    let damaged = Cell::new(0);
-    let entries = reader.pages()?.filter_map(|entry| {
-        let Ok(entry) = entry else {
-            damaged.update(|count| count + 1);
-            return None;
-        };
-        let host = hosts.get(&entry.host).map_or("", |host| &host.name);
-        let wanted = (arguments.host.as_deref()).is_none_or(|wanted| is_host(host, wanted))
-            && (arguments.state).is_none_or(|state| state == State::of(entry.row.as_ref()));
-        wanted.then_some(entry)
-    });
-    let mut out = data::output();
-    let mut show = |entry: &PageEntry| -> Result<()> {
-        let Ok(page) = PageView::read(&reader, &hosts, entry) else {
-            damaged.update(|count| count + 1);
-            return Ok(());
-        };
-        if arguments.json {
-            data::json_line(&mut out, &page)
-        } else {
-            Ok(writeln!(out, "{}", line(&page))?)
-        }
+    let wanted = Wanted {
+        state: arguments.state.map(State::stored),
+        hosts: (arguments.host.as_deref())
+            .map(|wanted| named(&reader, wanted))
+            .transpose()?,
+        seeds: false,
     };
-    if arguments.sort == Sort::Found {
-        entries.take(limit).try_for_each(|entry| show(&entry))?;
-    } else {
-        let mut entries: Vec<PageEntry> = entries.collect();
-        sort(&mut entries, arguments.sort, &reader);
-        entries.iter().take(limit).try_for_each(show)?;
+    let mut names = Names::new(&reader)?;
+    let mut out = data::output();
+    let mut damaged = 0;
+    let mut left = arguments.limit.unwrap_or(usize::MAX);
+    let mut after: Option<Mark> = None;
+    loop {
+        let part = left.min(arguments.sort.part());
+        let found = reader.select(&wanted, arguments.sort.order(), part, after.as_ref())?;
+        if after.is_none() {
+            damaged += found.unreadable;
+        }
+        left -= found.pages.len();
+        for page in found.pages {
+            let Ok(page) = PageView::of(&mut names, page) else {
+                damaged += 1;
+                continue;
+            };
+            if arguments.json {
+                data::json_line(&mut out, &page)?;
+            } else {
+                writeln!(out, "{}", line(&page))?;
+            }
+        }
+        after = found.more.filter(|_| left > 0);
+        if after.is_none() {
+            break;
+        }
     }
     out.flush()?;
-    if damaged.get() > 0 {
-        complain(
-            "warning",
-            &format!("{} pages cannot be read", damaged.get()),
-        );
+    if damaged > 0 {
+        complain("warning", &format!("{damaged} pages cannot be read"));
     }
     Ok(())
 }
 
-fn sort(entries: &mut [PageEntry], sort: Sort, reader: &Reader) {
-    let row = |entry: &PageEntry| entry.row.clone().unwrap_or_default();
-    match sort {
-        Sort::Found => {}
-        Sort::Url => {
-            entries.sort_by_cached_key(|entry| reader.address(entry.id).map(|a| a.url).ok());
-        }
-        Sort::Visit => entries.sort_by_cached_key(|entry| Reverse(row(entry).last_visit)),
-        Sort::Change => entries.sort_by_cached_key(|entry| Reverse(row(entry).last_change)),
-        Sort::Changes => entries.sort_by_cached_key(|entry| Reverse(row(entry).changes)),
-    }
+/// The hosts that are meant by a name.
+fn named(reader: &Reader, wanted: &str) -> Result<HashSet<HostId>> {
+    let hosts = reader.hosts()?.filter_map(|host| match host {
+        Ok((id, row)) => is_host(&row.name, wanted).then_some(Ok(id)),
+        Err(error) => Some(Err(error)),
+    });
+    Ok(hosts.collect::<storage::Result<_>>()?)
 }
 
 fn line(page: &PageView) -> String {

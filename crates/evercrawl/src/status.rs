@@ -14,8 +14,8 @@ use std::fmt::Write;
 const MORE: &str = "\
 Figures:
   While a crawl runs they come from it, and what is counted is counted since it started. Otherwise
-  they are worked out from the data directory: visits, changes and failures are those of the log of
-  visits, and copies have aged since. A crawl that runs but does not answer within five seconds is
+  they are those of the data directory: visits, changes and failures since the crawl began, and copies
+  have aged since. A crawl that runs but does not answer within five seconds is
   said to be silent.
 
   Estimated freshness is the share of copies that are still what the server has, by the model that

@@ -5,7 +5,7 @@ mod text;
 
 use crate::data::{self, Asked, Data, Which, read_url};
 use crate::moment::{Moment, duration};
-use crate::page_view::{PageView, State};
+use crate::page_view::{Names, PageView, State};
 use crate::terminal;
 use anyhow::Result;
 use robot::offline::{self, Offline};
@@ -14,7 +14,7 @@ use rules::{Robots, Scope};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write;
-use storage::{HostRow, PageId, PageRow, Reader};
+use storage::{HostRow, PageId, PageRow, PageState, Reader};
 use url::Url;
 
 const MORE: &str = "\
@@ -83,7 +83,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 impl Why {
     fn find(data: &Data, reader: &Reader, url: &Url) -> Result<Self> {
-        let hosts = data::hosts(reader)?;
         let id = data.page(reader, url)?;
         let address = id.map(|id| reader.address(id)).transpose()?;
         let row = id.map(|id| reader.page(id)).transpose()?.flatten();
@@ -94,14 +93,16 @@ impl Why {
             .and_then(|known| Url::parse(&known.url).ok());
         let asked = requested.as_ref().unwrap_or(url);
         let scope = Scope::judge(&data.config, reader, asked, depth)?;
-        let robots = Robots::judge(&data.config, hosts.values(), asked);
+        let host = host_of(reader, asked)?;
+        let robots = Robots::judge(&data.config, host.as_ref(), asked);
         let trap = match id {
             Some(_) => None,
             None => rules::trap(&data.config, reader, url)?,
         };
-        let no_address = host_of(hosts.values(), asked)
+        let no_address = host
             .and_then(|host| offline::host(&host.blob).no_address)
             .map(robot::cause::word);
+        let mut names = Names::new(reader)?;
         let page_url = |page: Option<PageId>| {
             let address = page.and_then(|page| reader.address(page).ok());
             address.map(|address| address.url)
@@ -112,7 +113,7 @@ impl Why {
             running: data.is_running(),
             silent: false,
             known: id.is_some(),
-            page: id.map(|id| PageView::of(reader, &hosts, id)).transpose()?,
+            page: id.map(|id| PageView::of(&mut names, id)).transpose()?,
             found_on: page_url(address.as_ref().and_then(|address| address.from)),
             redirects_to: page_url(row.as_ref().and_then(|row| row.redirect_to)),
             scope,
@@ -136,7 +137,7 @@ impl Why {
         let wait = match asked {
             Asked::Answer(wait) => wait,
             Asked::Silence | Asked::Nobody => {
-                Offline::read(&data.directory, &data.config)?.page(id)
+                Offline::read(&data.directory, &data.config)?.page(id)?
             }
         };
         why.schedule(data, row.as_ref(), wait, robot);
@@ -189,9 +190,7 @@ impl Why {
         if self.trap.is_some() {
             return Ok("nothing: links into traps are not taken".into());
         }
-        let unread = reader.pages()?.flatten();
-        let unread = unread.filter(|page| State::of(page.row.as_ref()) == State::New);
-        let unread = unread.count();
+        let unread = reader.totals()?.pages[PageState::New];
         let mut reason = String::from("being found: no page fetched so far links to it");
         if unread > 0 {
             write!(reason, ", {unread} pages are yet to be fetched")?;
@@ -201,8 +200,8 @@ impl Why {
     }
 }
 
-/// The host of a URL among those known.
-fn host_of<'a>(hosts: impl Iterator<Item = &'a HostRow>, url: &Url) -> Option<&'a HostRow> {
-    let mut hosts = hosts;
-    hosts.find(|host| host.name == url[..url::Position::BeforePath])
+/// The host of a URL, if it is known.
+fn host_of(reader: &Reader, url: &Url) -> Result<Option<HostRow>> {
+    let found = reader.find_host(&url[..url::Position::BeforePath])?;
+    Ok(found.map_or(Ok(None), |host| reader.host(host))?)
 }

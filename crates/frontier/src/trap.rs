@@ -7,10 +7,12 @@
 //! A URL counts for its host, for the first [`LEVELS`] directories of its path, and if it has a
 //! query, for its path as a whole: `/calendar?day=…` is as wide as any directory. The counters are
 //! bounded (lossy counting, Manku and Motwani 2002): when there are too many the smallest go, so a
-//! prefix may get a little more than its cap but a busy one is never forgotten. After a restart the
-//! URLs known are counted again, and caps that were halved are halved again.
+//! prefix may get a little more than its cap but a busy one is never forgotten. The counters can be
+//! kept across a restart; URLs that they do not know of yet are counted again then, and caps that
+//! were halved are halved again.
 
 mod counters;
+mod kept;
 mod shape;
 
 use std::hash::{DefaultHasher, Hasher};

@@ -1,24 +1,33 @@
 //! A crawl that nobody is working on, as its store tells it: by the same model as the robot's own.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Now};
 use crate::config::Config;
 pub use crate::keeper::KeptHost;
 use crate::keeper::{self, FAILURES_TO_GIVE_UP, retry_wait, robots_word};
 use crate::view::{HostView, PageWait, Status};
 use freshness::revisits::Revisits;
 use frontier::trap::Traps;
+use std::collections::BTreeMap;
 use std::path::Path;
-use storage::{Observation, Outcome, PageBrief, PageId, PageRow, PageState, Reader, Time};
+use storage::{
+    HostId, HostRow, PageBrief, PageId, PageRow, PageState, Reader, Store, Time, Totals,
+};
 use url::{Position, Url};
 
-/// What the store tells of a crawl.
+/// Copies looked at for the estimate of freshness: it is right within half a percent.
+const SAMPLE: u64 = 10_000;
+/// Pages read to find them.
+const MOST_READ: u64 = 10 * SAMPLE;
+
+/// What the store tells of a crawl. Takes little time, however many pages there are.
 pub struct Offline {
+    reader: Reader,
     revisits: Revisits,
     clock: Clock,
     counts: Status,
     /// Pages that point elsewhere; they are among those fetched.
     pub redirects: u64,
-    /// The first visit the log still has.
+    /// The first visit of all.
     pub since: Option<Time>,
     /// The last visit.
     pub last_visit: Option<Time>,
@@ -27,7 +36,7 @@ pub struct Offline {
 }
 
 impl Offline {
-    /// Goes through pages and visits once.
+    /// Reads the figures that are kept, and a sample of the pages.
     pub fn read(data: &Path, config: &Config) -> storage::Result<Self> {
         let reader = Reader::open(&crate::state_directory(data))?;
         let record = reader.learnt()?;
@@ -38,132 +47,132 @@ impl Offline {
         let revisits = Revisits::new(&config.revisit.policy, now.at, guess, 1, learnt)
             .or_else(|_| Revisits::new("default", now.at, guess, 1, learnt))
             .expect("the default policy needs nothing");
+        let totals = reader.totals()?;
         let mut offline = Self {
-            revisits,
-            clock,
             counts: Status {
+                hosts: u64::from(reader.host_count()?),
+                pages_known: u64::from(reader.page_count()?),
                 cut_links: keeper::cut(&record).0,
                 cut_bodies: keeper::cut(&record).1,
-                ..Status::default()
+                ..counts(&totals)
             },
-            redirects: 0,
-            since: None,
-            last_visit: None,
-            damaged: 0,
+            reader,
+            revisits,
+            clock,
+            redirects: u64::from(totals.pages[PageState::Redirect]),
+            since: totals.first_visit,
+            last_visit: totals.last_visit,
+            damaged: totals.unreadable,
         };
-        for _ in reader.hosts()? {
+        for _ in 0..offline.counts.hosts {
             offline.revisits.add_host(now.at, 1.0);
-            offline.counts.hosts += 1;
         }
-        let own = |brief: PageBrief| (brief.id, brief.host, kept(&brief), brief.memo.to_vec());
-        reader.scan(
-            |brief| brief.map(own),
-            |page| {
-                offline.counts.pages_known += 1;
-                let Ok((id, host, kept, memo)) = page else {
-                    offline.damaged += 1;
-                    return;
-                };
-                if let Some(visited) = offline.count_page(kept) {
-                    let visited = now.from_wall(visited).min(now.at);
-                    let memo = Some(&memo[..]).filter(|memo| !memo.is_empty());
-                    offline
-                        .revisits
-                        .keep(now.at, id.0, host.0, 1.0, visited, memo);
-                }
-            },
-        )?;
-        let mut log = reader.observations(storage::Position(0))?;
-        while let Some(observation) = log.read()? {
-            offline.count_visit(&observation);
-        }
-        offline.damaged += log.damaged();
+        offline.sample()?;
         Ok(offline)
     }
 
-    /// Counts a page; for one with a copy says when it was last visited.
-    fn count_page(&mut self, kept: Kept) -> Option<f64> {
-        let counts = &mut self.counts;
-        match kept.state {
-            PageState::New => counts.new_waiting += 1,
-            PageState::Gone => counts.pages_gone += 1,
-            PageState::Excluded => {
-                counts.pages_excluded += 1;
-                if let Some(cause) = kept.cause {
-                    self.count_failure(cause);
+    fn sample(&mut self) -> storage::Result<()> {
+        let now = self.clock.now();
+        let (pages, copies) = (self.counts.pages_known, self.counts.pages_fetched);
+        let most = (SAMPLE * pages / copies.max(1)).clamp(SAMPLE, MOST_READ);
+        let revisits = &mut self.revisits;
+        let mut damaged = 0;
+        self.reader.sample(
+            most as u32,
+            |brief| brief.map(|brief| Copied::of(&brief)),
+            |page| match page {
+                Ok(copied) => {
+                    if let Some(copied) = copied {
+                        copied.keep(revisits, now);
+                    }
                 }
-            }
-            PageState::Live | PageState::Redirect => {
-                counts.pages_fetched += 1;
-                self.redirects += u64::from(kept.state == PageState::Redirect);
-                return kept.last_visit.map(seconds);
-            }
-        }
-        None
+                Err(_) => damaged += 1,
+            },
+        )?;
+        self.damaged = self.damaged.max(damaged);
+        Ok(())
     }
 
-    fn count_visit(&mut self, observation: &Observation) {
-        self.since = self.since.or(Some(observation.at));
-        self.last_visit = self.last_visit.max(Some(observation.at));
-        let counts = &mut self.counts;
-        counts.requests += 1;
-        counts.bytes += u64::from(observation.bytes);
-        match observation.outcome {
-            Outcome::FirstSeen => counts.first_visits += 1,
-            Outcome::Unchanged | Outcome::Minor | Outcome::Changed => counts.revisits += 1,
-            Outcome::Failed(_) | Outcome::Gone => {}
-        }
-        match observation.outcome {
-            Outcome::Changed => counts.changes += 1,
-            Outcome::Minor => counts.minor_changes += 1,
-            Outcome::Failed(cause) => self.count_failure(cause),
-            Outcome::FirstSeen | Outcome::Unchanged | Outcome::Gone => {}
-        }
-    }
-
-    fn count_failure(&mut self, cause: u8) {
-        let word = crate::cause::word(cause).to_owned();
-        *self.counts.failures.entry(word).or_default() += 1;
-    }
-
-    /// All figures; counts of visits are those of the log. Freshness is that of this moment: copies
-    /// age though nobody crawls.
+    /// All figures; visits are counted since the crawl began. Freshness is that of this moment:
+    /// copies age though nobody crawls.
     pub fn status(&self) -> Status {
         let estimated = self.revisits.estimated(self.clock.now().at, usize::MAX);
+        let share = estimated.never_revisited as f64 / estimated.copies.max(1) as f64;
         Status {
             estimated_freshness: (estimated.copies > 0).then_some(estimated.freshness),
-            never_revisited: estimated.never_revisited as u64,
+            never_revisited: (share * self.counts.pages_fetched as f64).round() as u64,
             ..self.counts.clone()
         }
     }
 
     /// What is believed of a page. When it is due only a running robot knows.
-    pub fn page(&self, page: PageId) -> PageWait {
+    pub fn page(&mut self, page: PageId) -> storage::Result<PageWait> {
+        let now = self.clock.now();
+        if let Some(copied) = self.reader.brief(page, |brief| Copied::of(&brief))? {
+            // unless it is part of the sample
+            copied.keep(&mut self.revisits, now);
+        }
         let Some(belief) = self.revisits.belief(page.0) else {
-            return PageWait::default();
+            return Ok(PageWait::default());
         };
         let per_day = |rate: f64| rate * 86_400.0;
-        PageWait {
+        Ok(PageWait {
             changes_per_day: Some(per_day(belief.rate.rate)),
             changes_per_day_interval: Some((per_day(belief.rate.low), per_day(belief.rate.high))),
-            chance_fresh: self.revisits.chance_fresh(page.0, self.clock.now().at),
+            chance_fresh: self.revisits.chance_fresh(page.0, now.at),
             ..PageWait::default()
-        }
+        })
     }
 }
 
-/// What is counted of a page.
-struct Kept {
-    state: PageState,
-    cause: Option<u8>,
-    last_visit: Option<Time>,
+/// The figures of a store as those of a crawl.
+fn counts(totals: &Totals) -> Status {
+    let mut failures = BTreeMap::new();
+    for (&cause, &count) in totals.failed.iter().chain(&totals.excluded) {
+        let word = crate::cause::word(cause).to_owned();
+        *failures.entry(word).or_default() += count;
+    }
+    let pages = |state: PageState| u64::from(totals.pages[state]);
+    Status {
+        new_waiting: pages(PageState::New),
+        pages_gone: pages(PageState::Gone),
+        pages_excluded: pages(PageState::Excluded),
+        pages_fetched: pages(PageState::Live) + pages(PageState::Redirect),
+        requests: totals.visits(),
+        bytes: totals.bytes,
+        first_visits: totals.first_seen,
+        revisits: totals.unchanged + totals.minor + totals.changed,
+        changes: totals.changed,
+        minor_changes: totals.minor,
+        failures,
+        ..Status::default()
+    }
 }
 
-fn kept(brief: &PageBrief) -> Kept {
-    Kept {
-        state: brief.state,
-        cause: brief.last_failure.map(|(_, cause)| cause),
-        last_visit: brief.last_visit,
+/// What is to be known of a copy.
+struct Copied {
+    page: PageId,
+    host: HostId,
+    visited: f64,
+    memo: Vec<u8>,
+}
+
+impl Copied {
+    /// Nothing of a page without one.
+    fn of(brief: &PageBrief) -> Option<Self> {
+        let has_copy = matches!(brief.state, PageState::Live | PageState::Redirect);
+        Some(Self {
+            page: brief.id,
+            host: brief.host,
+            visited: seconds(brief.last_visit.filter(|_| has_copy)?),
+            memo: brief.memo.to_vec(),
+        })
+    }
+
+    fn keep(&self, revisits: &mut Revisits, now: Now) {
+        let visited = now.from_wall(self.visited).min(now.at);
+        let memo = Some(&self.memo[..]).filter(|memo| !memo.is_empty());
+        revisits.keep(now.at, self.page.0, self.host.0, 1.0, visited, memo);
     }
 }
 
@@ -185,32 +194,61 @@ pub fn host(blob: &[u8]) -> KeptHost {
     serde_json::from_slice(blob).unwrap_or_default()
 }
 
+/// The name of the note with what was counted against traps.
+const TRAPS: &str = "traps";
+
+/// Keeps what was counted against traps, so that the next start need not read all URLs. To be called
+/// after a commit: all pages of the store must be counted, and none besides.
+pub fn keep_traps(store: &Store, traps: &Traps) -> storage::Result<()> {
+    store.note(TRAPS, &traps.to_bytes())
+}
+
 /// The traps as far as they are known, of all hosts or of one (scheme, name and port): URLs are
-/// counted, and caps that were lowered are low. URLs that cannot be read are told and not counted.
+/// counted that were not when they were last kept, and caps that were lowered are low. URLs that
+/// cannot be read are told and not counted.
 pub fn traps(
     config: &Config,
     reader: &Reader,
     only: Option<&str>,
     mut unreadable: impl FnMut(storage::Error),
 ) -> storage::Result<Traps> {
-    let mut traps = Traps::new(config.traps.clone());
-    let is_wanted = |origin: &str| only.is_none_or(|only| only == origin);
-    for page in 0..reader.page_count()? {
-        match reader.address(PageId(page)) {
-            Ok(address) => {
-                if let Ok(url) = Url::parse(&address.url)
-                    && is_wanted(&url[..Position::BeforePath])
-                {
-                    traps.restore(&url[..Position::BeforePath], &url);
-                }
-            }
-            Err(error) => unreadable(error),
+    let (from, kept) = reader.read_note(TRAPS)?.unwrap_or_default();
+    let kept = Traps::from_bytes(config.traps.clone(), &kept);
+    let from = if kept.is_some() { from } else { PageId(0) };
+    let mut traps = kept.unwrap_or_else(|| Traps::new(config.traps.clone()));
+    let host = match only {
+        Some(origin) => match reader.find_host(origin)? {
+            Some(host) => Some(host),
+            None => return Ok(traps),
+        },
+        None => None,
+    };
+    let count = |url: Option<Url>| {
+        if let Some(url) = url {
+            traps.restore(&url[..Position::BeforePath], &url);
         }
+    };
+    let lost = reader.scan_urls(from, host, |_, url| Url::parse(url).ok(), count)?;
+    for _ in 0..lost {
+        unreadable(storage::Error::Damaged {
+            path: reader.directory().join("urls"),
+            what: "a URL is not readable".into(),
+        });
     }
-    for (_, row) in reader.hosts()?.flatten() {
-        if is_wanted(&row.name) {
-            for halved in host(&row.blob).halved {
-                traps.restore_halved(&row.name, &halved);
+    let halved = |traps: &mut Traps, row: &HostRow| {
+        for halved in self::host(&row.blob).halved {
+            traps.restore_halved(&row.name, &halved);
+        }
+    };
+    match host {
+        Some(host) => {
+            if let Some(row) = reader.host(host)? {
+                halved(&mut traps, &row);
+            }
+        }
+        None => {
+            for (_, row) in reader.hosts()?.flatten() {
+                halved(&mut traps, &row);
             }
         }
     }

@@ -132,8 +132,14 @@ fn make(directory: &Path, pages: u32, visits: u64) {
     let log = directory.join("observations");
     for segment in 0..visits.div_ceil(VISITS_A_FILE) {
         let held = VISITS_A_FILE.min(visits - segment * VISITS_A_FILE);
-        let file = File::options().create(true).truncate(false).write(true);
-        let file = file.open(log.join(format!("{segment:08}.log"))).unwrap();
+        let path = log.join(format!("{segment:08}.log"));
+        let mut options = File::options();
+        let file = options
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(path)
+            .unwrap();
         file.set_len(held * VISIT).unwrap();
     }
     clock.say(&format!("made {pages} pages"), pages.into());
@@ -190,6 +196,7 @@ fn restart(directory: &Path) {
     let lost = reader
         .scan_urls(
             PageId(0),
+            None,
             |_, url| url.len(),
             |length| {
                 bytes += length;

@@ -2,6 +2,7 @@
 
 pub mod date;
 mod index;
+mod lines;
 mod lookup;
 mod read;
 mod record;
@@ -20,7 +21,7 @@ pub use index::{IndexEntry, digest_text};
 pub use lookup::{Version, lookup, version};
 pub use read::{Flaw, RECORD_LIMIT, Record, Records, read, records};
 pub use record::{Exchange, HttpVersion, Original, Packed, Packer, Revisit, Truncated};
-pub use verify::{VerifyReport, verify};
+pub use verify::{VerifyReport, verify, verify_copies};
 
 use crate::error::{Context, Error, Result, sync_directory};
 use crate::store::{Durability, lock_directory};
@@ -196,7 +197,10 @@ impl Archive {
     fn seal(&mut self) -> Result<()> {
         self.sync()?;
         if let Some(current) = &self.current {
-            let text = std::fs::read(&current.index_path).context("read", &current.index_path)?;
+            // no more than was written there
+            let mut text = vec![0; current.index_written as usize];
+            let read = current.index.read_exact_at(&mut text, 0);
+            read.context("read", &current.index_path)?;
             recover::write_sealed(&self.directory, current.number, &text)?;
         }
         self.current = None;

@@ -11,10 +11,10 @@ use std::path::Path;
 pub use archive::{Archive, Place};
 pub use error::{Error, Result};
 pub use store::{
-    Admission, Batch, Candidate, Causes, Damage, Durability, HostId, HostRow, MEMO_LIMIT,
-    Observation, Observations, Outcome, PageAddress, PageBrief, PageEntry, PageId, PageRow,
-    PageState, Position, RECORD_LIMIT, Reader, Selected, StateCounts, Store, StoreOptions, Totals,
-    Wanted, is_in_use,
+    Admission, Batch, Candidate, Causes, Damage, Durability, HostId, HostRow, MEMO_LIMIT, Mark,
+    NOTE_LIMIT, Observation, Observations, Order, Outcome, PageAddress, PageBrief, PageEntry,
+    PageId, PageRow, PageState, Position, RECORD_LIMIT, Reader, Selected, StateCounts, Store,
+    StoreOptions, Totals, Wanted, is_in_use,
 };
 
 /// Milliseconds since the Unix epoch, given by the caller.
@@ -27,6 +27,16 @@ pub type Digest = [u8; 20];
 pub fn digest(body: &[u8]) -> Digest {
     use sha1::Digest as _;
     sha1::Sha1::digest(body).into()
+}
+
+/// The beginning of a file that is short unless somebody meddled with it.
+pub(crate) fn read_short(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?
+        .take(limit)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Writes a file that is there whole or as it was before.

@@ -8,6 +8,7 @@ mod directory;
 mod host;
 mod journal;
 mod migrate;
+mod note;
 mod observation;
 mod page;
 mod reader;
@@ -29,6 +30,7 @@ pub use admission::{Admission, Candidate, PageAddress, URL_LIMIT};
 pub use brief::{MEMO_LIMIT, PageBrief};
 pub use directory::is_in_use;
 pub use host::HostRow;
+pub use note::NOTE_LIMIT;
 pub use observation::{Observation, Observations, Outcome, Position};
 pub use page::{NOTES_LIMIT, PageRow, PageState};
 pub use reader::{PageEntry, Reader};
@@ -50,12 +52,15 @@ use seen::Seen;
 use tables::Table;
 
 /// The number of a page, in order of admission from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageId(pub u32);
 
 /// The number of a host, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u32);
+
+/// Rows that are overwritten in one commit.
+const FORGOTTEN_AT_A_TIME: usize = 4096;
 
 /// What an acknowledged commit survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -307,6 +312,34 @@ impl Store {
     pub fn page(&self, id: PageId) -> Result<Option<PageRow>> {
         self.expect_page(id)?;
         self.reader.page(id)
+    }
+
+    /// For pages whose copies are lost: their rows say so from now on, and nothing that would make
+    /// the next request a conditional one is left in them. What was learnt of them stays. Returns
+    /// how many there were.
+    pub fn forget_copies(&mut self, pages: &[PageId]) -> Result<u64> {
+        let mut forgotten = 0;
+        for pages in pages.chunks(FORGOTTEN_AT_A_TIME) {
+            let mut batch = Batch::default();
+            for &id in pages {
+                if let Some(row) = self.page(id)? {
+                    let row = PageRow {
+                        state: PageState::New,
+                        etag: None,
+                        modified: None,
+                        place: None,
+                        copied: None,
+                        failures_in_a_row: 0,
+                        last_failure: None,
+                        ..row
+                    };
+                    batch.pages.push((id, row));
+                }
+            }
+            forgotten += batch.pages.len() as u64;
+            self.commit(&batch)?;
+        }
+        Ok(forgotten)
     }
 
     fn expect_page(&self, id: PageId) -> Result<()> {

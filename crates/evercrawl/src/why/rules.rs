@@ -1,14 +1,16 @@
 //! Which rules a URL falls under: scope, robots.txt, traps.
 
-use super::host_of;
 use crate::moment::Moment;
 use anyhow::Result;
 use frontier::robots::Verdict;
 use frontier::scope::{self, Judgement, Reach, ScopeConfig};
 use robot::config::Config;
 use serde::Serialize;
-use storage::{HostRow, Reader};
+use storage::{HostRow, Order, Reader, Wanted};
 use url::{Position, Url};
+
+/// Where a crawl began is told by so many pages at most.
+const MOST_SEEDS: usize = 100_000;
 
 /// Whether a URL belongs to the crawl.
 #[derive(Serialize)]
@@ -46,9 +48,13 @@ impl Scope {
 
 /// Where the crawl began: no page linked there.
 fn first_urls(reader: &Reader) -> Result<Vec<Url>> {
-    let first = reader.pages()?.flatten();
-    let first = first.filter(|page| page.depth == 0 && page.from.is_none());
-    let urls = first.filter_map(|page| Url::parse(&reader.address(page.id).ok()?.url).ok());
+    let wanted = Wanted {
+        seeds: true,
+        ..Wanted::default()
+    };
+    let first = reader.select(&wanted, Order::Found, MOST_SEEDS, None)?;
+    let urls = first.pages.into_iter();
+    let urls = urls.filter_map(|page| Url::parse(&reader.address(page).ok()?.url).ok());
     Ok(urls.collect())
 }
 
@@ -126,7 +132,7 @@ pub struct Robots {
 }
 
 impl Robots {
-    pub fn judge<'a>(config: &Config, hosts: impl Iterator<Item = &'a HostRow>, url: &Url) -> Self {
+    pub fn judge(config: &Config, host: Option<&HostRow>, url: &Url) -> Self {
         let mut robots = Self {
             allowed: None,
             rule: None,
@@ -140,7 +146,7 @@ impl Robots {
             robots.why = "not obeyed (politeness.robots = false)".into();
             return robots;
         }
-        let Some(host) = host_of(hosts, url) else {
+        let Some(host) = host else {
             robots.why = "not asked for: the host is not known".into();
             return robots;
         };

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// How many URLs are known somewhere, and how alike their pages are.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counter {
     /// URLs admitted.
     pub urls: u32,
     /// Near-duplicates in a row, up to now.
-    run: u16,
+    pub run: u16,
     /// How often the cap was halved.
     pub halvings: u8,
 }
@@ -31,6 +31,17 @@ impl Counters {
 
     pub fn get(&self, place: u64) -> Counter {
         self.counters.get(&place).copied().unwrap_or_default()
+    }
+
+    /// All of them, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, Counter)> + '_ {
+        let counters = self.counters.iter();
+        counters.map(|(&place, &counter)| (place, counter))
+    }
+
+    /// Counts a place as it was counted before.
+    pub fn set(&mut self, place: u64, counter: Counter) {
+        *self.entry(place) = counter;
     }
 
     #[cfg(test)]

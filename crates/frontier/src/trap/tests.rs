@@ -141,7 +141,7 @@ proptest! {
         let config = TrapConfig { per_host: 60, per_prefix: 24, duplicate_run: 1, least_per_prefix: 2, ..Default::default() };
         let (first, second) = paths.split_at(paths.len() / 2);
         let mut unbroken = Traps::new(config.clone());
-        let mut restarted = Traps::new(config);
+        let mut restarted = Traps::new(config.clone());
         for (path, near_duplicate) in first {
             if admit(&mut unbroken, path).is_ok() {
                 restarted.restore("h", &url(path));
@@ -150,8 +150,19 @@ proptest! {
                 restarted.restore_halved("h", &halved);
             }
         }
-        for (path, _) in second {
-            prop_assert_eq!(admit(&mut unbroken, path), admit(&mut restarted, path));
+        let bytes = unbroken.to_bytes();
+        let mut kept = Traps::from_bytes(config.clone(), &bytes).unwrap();
+        prop_assert_eq!(kept.to_bytes(), &bytes[..]);
+        for (path, near_duplicate) in second {
+            let admitted = admit(&mut unbroken, path);
+            prop_assert_eq!(admit(&mut restarted, path), admitted);
+            prop_assert_eq!(admit(&mut kept, path), admitted);
+            let halved = unbroken.note_content("h", &url(path), *near_duplicate);
+            prop_assert_eq!(restarted.note_content("h", &url(path), *near_duplicate), &halved[..]);
+            prop_assert_eq!(kept.note_content("h", &url(path), *near_duplicate), halved);
+        }
+        for wrong in [&bytes[..bytes.len() - 1], &[2; 9], b""] {
+            prop_assert!(Traps::from_bytes(config.clone(), wrong).is_none());
         }
     }
 

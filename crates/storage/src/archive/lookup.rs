@@ -1,10 +1,11 @@
 //! Finding the records of a URL by the index.
 
 use std::fs::File;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use super::index::{self, IndexEntry, REVISIT};
+use super::lines::Lines;
 use super::read::{Record, read};
 use super::surt::surt;
 use super::{clean_url, files, open_index, sealed_index};
@@ -22,23 +23,22 @@ pub fn lookup(directory: &Path, url: &str) -> Result<Vec<IndexEntry>> {
     let key = format!("{} ", surt(&url));
     let mut entries = Vec::new();
     for (number, _) in files(directory)? {
+        let mut take = |line: &[u8]| {
+            let line = String::from_utf8_lossy(line);
+            entries.extend(index::parse(&line, number).filter(|entry| entry.url == url));
+        };
         let sealed = sealed_index(directory, number);
-        let text = match File::open(&sealed) {
-            Ok(file) => matching(&file, key.as_bytes()).context("read", &sealed)?,
+        match File::open(&sealed) {
+            Ok(file) => matching(file, key.as_bytes(), &mut take).context("read", &sealed)?,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let open = open_index(directory, number);
-                match std::fs::read(&open) {
-                    Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-                    read => read.context("read", &open)?,
+                match File::open(&open) {
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    file => every(file.context("open", &open)?, key.as_bytes(), &mut take)
+                        .context("read", &open)?,
                 }
             }
             Err(error) => return Err(error).context("open", &sealed),
-        };
-        for line in String::from_utf8_lossy(&text)
-            .lines()
-            .filter(|line| line.starts_with(&key))
-        {
-            entries.extend(index::parse(line, number).filter(|entry| entry.url == url));
         }
     }
     entries.sort_by_key(|entry| (entry.time, entry.place.file, entry.place.offset));
@@ -97,15 +97,26 @@ fn original(directory: &Path, visit: &Record, entry: &IndexEntry) -> Result<Opti
     found.map(|found| read(directory, found.place)).transpose()
 }
 
-/// The part of a sorted index that holds all lines that begin with `key`, and little else.
-fn matching(file: &File, key: &[u8]) -> std::io::Result<Vec<u8>> {
+/// The lines of an index in no order that begin with `key`.
+fn every(file: File, key: &[u8], take: &mut impl FnMut(&[u8])) -> io::Result<()> {
+    let mut lines = Lines::from(file, 0)?;
+    while let Some(line) = lines.next()? {
+        if line.bytes.starts_with(key) {
+            take(line.bytes);
+        }
+    }
+    Ok(())
+}
+
+/// The lines of a sorted index that begin with `key`; few others are read.
+fn matching(file: File, key: &[u8], take: &mut impl FnMut(&[u8])) -> io::Result<()> {
     let end = file.metadata()?.len();
     // the line that `low` lies in is below the key, or `low` is 0
     let (mut low, mut high) = (0, end);
     while high - low > NEAR {
         let middle = low + (high - low) / 2;
         let mut chunk = vec![0; NEAR as usize];
-        let read = read_some(file, &mut chunk, middle)?;
+        let read = read_some(&file, &mut chunk, middle)?;
         let line = chunk[..read]
             .split(|&b| b == b'\n')
             .nth(1)
@@ -117,19 +128,16 @@ fn matching(file: &File, key: &[u8]) -> std::io::Result<Vec<u8>> {
             high = middle;
         }
     }
-    let mut text = Vec::new();
-    let mut offset = low;
-    let mut chunk = vec![0; 16 * NEAR as usize];
-    loop {
-        let read = read_some(file, &mut chunk, offset)?;
-        text.extend_from_slice(&chunk[..read]);
-        offset += read as u64;
-        let last_line = text.split(|&b| b == b'\n').rev().nth(1).unwrap_or_default();
-        let past = last_line.len() >= key.len() && &last_line[..key.len()] > key && offset > high;
-        if read < chunk.len() || past {
-            return Ok(text);
+    let mut lines = Lines::from(file, low)?;
+    while let Some(line) = lines.next()? {
+        let start = &line.bytes[..line.bytes.len().min(key.len())];
+        if start == key {
+            take(line.bytes);
+        } else if start > key && line.offset > high {
+            break;
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -154,21 +162,47 @@ mod tests {
         let directory = crate::store::fast_directory();
         let path = directory.path().join("index");
         std::fs::write(&path, lines.concat()).unwrap();
-        let file = File::open(&path).unwrap();
         let mut found = 0;
+        let whole = lines.concat().len();
         for key in 0..1000u32 {
             let key = format!("org,example)/{} ", key * key);
-            let text = matching(&file, key.as_bytes()).unwrap();
-            let text = String::from_utf8(text).unwrap();
-            let near: Vec<_> = text
-                .split_inclusive('\n')
-                .filter(|line| line.starts_with(&key))
-                .collect();
+            let mut near = Vec::new();
+            let file = File::open(&path).unwrap();
+            matching(file, key.as_bytes(), &mut |line: &[u8]| {
+                near.push(line.to_vec())
+            })
+            .unwrap();
             let all: Vec<_> = lines.iter().filter(|line| line.starts_with(&key)).collect();
-            assert_eq!(near, all, "{key}");
-            assert!(text.len() < lines.concat().len() / 2);
+            assert!(
+                near.iter().eq(all.iter().map(|line| line.as_bytes())),
+                "{key}"
+            );
+            assert!(near.concat().len() < whole / 2);
             found += all.len();
         }
         assert_eq!(found, 6000);
+    }
+
+    #[test]
+    fn an_index_of_nothing_takes_no_memory() {
+        let directory = crate::store::fast_directory();
+        let path = directory.path().join("index");
+        let file = File::create(&path).unwrap();
+        // sparse: it takes no room on the disk either
+        file.set_len(1 << 30).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, b"\norg,a)/ 1 x\n", (1 << 30) - 13)
+            .unwrap();
+        let (mut all, mut near) = (Vec::new(), Vec::new());
+        let open = || File::open(&path).unwrap();
+        every(open(), b"org,a)/ ", &mut |line: &[u8]| {
+            all.push(line.to_vec())
+        })
+        .unwrap();
+        matching(open(), b"org,a)/ ", &mut |line: &[u8]| {
+            near.push(line.to_vec())
+        })
+        .unwrap();
+        assert_eq!(all, [b"org,a)/ 1 x\n"]);
+        assert_eq!(near, all);
     }
 }

@@ -1,9 +1,10 @@
 //! Opening an archive: the tail is checked, indexes are brought up to date.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Seek, SeekFrom};
 use std::path::Path;
 
+use super::lines::Lines;
 use super::read::{Record, Records};
 use super::{Current, Recovered, file_name, files, index, open_index, sealed_index};
 use crate::error::{Context, Result, sync_directory};
@@ -80,17 +81,17 @@ fn resume(directory: &Path, number: u32, recovered: &mut Vec<Recovered>) -> Resu
 /// it: everything from there on is looked at again.
 fn indexed(directory: &Path, number: u32, length: u64) -> Result<(u64, u64)> {
     let path = open_index(directory, number);
-    let bytes = match std::fs::read(&path) {
+    let file = match File::open(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok((0, 0)),
-        bytes => bytes.context("read", &path)?,
+        file => file.context("open", &path)?,
     };
+    let mut lines = Lines::from(file, 0).context("read", &path)?;
     let mut trusted = (0, 0);
-    let mut line_start = 0;
-    for line in bytes.split_inclusive(|&b| b == b'\n') {
-        if !line.ends_with(b"\n") {
+    while let Some(line) = lines.next().context("read", &path)? {
+        if !line.bytes.ends_with(b"\n") {
             break;
         }
-        let Some(entry) = str::from_utf8(line)
+        let Some(entry) = str::from_utf8(line.bytes)
             .ok()
             .and_then(|line| index::parse(line, number))
         else {
@@ -101,8 +102,7 @@ fn indexed(directory: &Path, number: u32, length: u64) -> Result<(u64, u64)> {
         if place.offset < trusted.0 || place.offset + u64::from(place.length) > length {
             break;
         }
-        trusted = (place.offset, line_start);
-        line_start += line.len() as u64;
+        trusted = (place.offset, line.offset);
     }
     Ok(trusted)
 }
@@ -111,23 +111,24 @@ fn indexed(directory: &Path, number: u32, length: u64) -> Result<(u64, u64)> {
 fn cut(directory: &Path, number: u32, offset: u64, recovered: &mut Vec<Recovered>) -> Result<()> {
     let path = directory.join(file_name(number));
     let mut file = File::open(&path).context("open", &path)?;
-    let mut tail = Vec::new();
-    file.seek(SeekFrom::Start(offset))
-        .and_then(|_| file.read_to_end(&mut tail))
-        .context("read", &path)?;
+    file.seek(SeekFrom::Start(offset)).context("read", &path)?;
     let kept_in = directory.join(format!("{}.cut-{offset}", file_name(number)));
-    replace_file(&kept_in, &tail)?;
+    // it may be long
+    let mut tail = File::create(&kept_in).context("create", &kept_in)?;
+    let lost_bytes = std::io::copy(&mut file, &mut tail).context("write", &kept_in)?;
+    tail.sync_all().context("sync", &kept_in)?;
+    sync_directory(directory)?;
     recovered.push(Recovered {
         file: path,
         offset,
-        lost_bytes: tail.len() as u64,
+        lost_bytes,
         kept_in,
     });
     Ok(())
 }
 
 /// The line of the index for a record, if it has one.
-fn line(record: &Record) -> Option<String> {
+pub(super) fn line(record: &Record) -> Option<String> {
     let mime = match record.kind() {
         "response" => index::media_type(record.http_header("Content-Type").unwrap_or_default()),
         "revisit" => index::REVISIT.into(),

@@ -171,7 +171,7 @@ pub(super) fn count_pages(reader: &Reader, mut take: impl FnMut(Block)) -> Resul
             }
             Err(_) => block.unreadable += 1,
         })?;
-        reader.read_urls(range, |id, url| {
+        reader.read_urls(range, None, |id, url| {
             if block.zone.first_url == NOWHERE || *url < block.first_url[..] {
                 block.zone.first_url = id.0;
                 block.first_url = url.to_vec();

@@ -16,6 +16,10 @@ pub(crate) const VERSION: u32 = 2;
 const OLDEST: u32 = 1;
 const LOCK: &str = "lock";
 const IDENTITY: &str = "identity";
+/// It has three lines of less than 100 bytes.
+const IDENTITY_LIMIT: u64 = 4096;
+/// A number in digits.
+const HOLDER_LIMIT: u64 = 32;
 const MAGIC: &str = "evercrawl-store";
 /// How often, and how far apart, a lock is tried that others hold.
 const LOOKS: u32 = 5;
@@ -43,7 +47,10 @@ pub(crate) fn lock(directory: &Path) -> Result<File> {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut text = String::new();
-            let holder = file.read_to_string(&mut text).ok();
+            let holder = (&mut file)
+                .take(HOLDER_LIMIT)
+                .read_to_string(&mut text)
+                .ok();
             return Err(Error::InUse {
                 directory: directory.to_path_buf(),
                 holder: holder.and_then(|_| text.trim().parse().ok()),
@@ -133,10 +140,26 @@ pub(crate) fn write_identity(directory: &Path, key: Key) -> Result<Identity> {
     Ok(identity)
 }
 
+/// Whether there is more in the directory than a store that was never used.
+fn has_pages(directory: &Path) -> bool {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.metadata().is_ok_and(|data| data.len() > 0))
+        .any(|entry| {
+            let name = entry.file_name();
+            name == "admissions" || name.to_string_lossy().starts_with("journal-")
+        })
+}
+
 /// Reads version and key of an existing store.
 pub(crate) fn read_identity(directory: &Path) -> Result<Identity> {
     let path = directory.join(IDENTITY);
-    let bytes = std::fs::read(&path).context("read", &path)?;
+    let bytes = match crate::read_short(&path, IDENTITY_LIMIT) {
+        Err(error) if error.kind() == ErrorKind::NotFound && has_pages(directory) => {
+            return Err(Error::NoIdentity { path });
+        }
+        bytes => bytes.context("read", &path)?,
+    };
     let text = String::from_utf8_lossy(&bytes);
     let known = |version: u32| (OLDEST..=VERSION).contains(&version);
     let identities = text.lines().filter_map(Identity::parse);

@@ -1,9 +1,11 @@
 //! The redo journal: what a commit writes is first written here, whole, with a checksum.
 
 use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use super::observation::read_some;
 use super::tables::Table;
 use super::{Damage, Durability};
 use crate::error::{Context, Error, Result, sync_directory};
@@ -13,6 +15,8 @@ use crate::wire::Fields;
 const MAGIC: [u8; 4] = [0xc3, 0x5a, 0xe1, 0x97];
 /// Magic, length, checksum of the payload, checksum of the three.
 const HEAD: usize = 16;
+/// Bytes searched at a time for the next frame after damage.
+const SEARCH: usize = 1 << 20;
 /// Table, offset, length before the bytes of a write.
 const WRITE_HEAD: usize = 13;
 
@@ -162,17 +166,16 @@ pub(crate) fn replay(
     mut apply: impl FnMut(Writes) -> Result<()>,
     damage: &mut Vec<Damage>,
 ) -> Result<()> {
-    let bytes = std::fs::read(path).context("read", path)?;
+    let file = File::open(path).context("open", path)?;
+    let end = file.metadata().context("look at", path)?.len();
     let mut at = 0;
-    while at < bytes.len() {
-        if let Some(payload) = frame(&bytes[at..]) {
-            apply(Writes(Fields(payload)))?;
-            at += HEAD + payload.len();
+    while at < end {
+        if let Some(payload) = frame(&file, at, end).context("read", path)? {
+            apply(Writes(Fields(&payload)))?;
+            at += (HEAD + payload.len()) as u64;
             continue;
         }
-        let next = (at + 1..bytes.len())
-            .find(|&i| bytes[i..].starts_with(&MAGIC) && frame(&bytes[i..]).is_some());
-        let Some(next) = next else {
+        let Some(next) = next_frame(&file, at + 1, end).context("read", path)? else {
             return Ok(());
         };
         damage.push(Damage {
@@ -187,14 +190,50 @@ pub(crate) fn replay(
     Ok(())
 }
 
-fn frame(bytes: &[u8]) -> Option<&[u8]> {
-    let (head, rest) = bytes.split_at_checked(HEAD)?;
+/// Where from `from` on the next whole frame begins.
+fn next_frame(file: &File, mut from: u64, end: u64) -> io::Result<Option<u64>> {
+    let mut chunk = vec![0; SEARCH];
+    while from < end {
+        let read = read_some(file, &mut chunk, from)?;
+        let starts = chunk[..read].windows(MAGIC.len()).enumerate();
+        for (start, _) in starts.filter(|(_, bytes)| *bytes == MAGIC) {
+            let at = from + start as u64;
+            if frame(file, at, end)?.is_some() {
+                return Ok(Some(at));
+            }
+        }
+        if read < SEARCH {
+            break;
+        }
+        // a beginning may lie across the border
+        from += (SEARCH - MAGIC.len() + 1) as u64;
+    }
+    Ok(None)
+}
+
+/// The payload of the frame at `at`, if there is a whole one.
+fn frame(file: &File, at: u64, end: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut head = [0; HEAD];
+    if read_some(file, &mut head, at)? < HEAD {
+        return Ok(None);
+    }
+    let Some((length, sum)) = head_of(&head) else {
+        return Ok(None);
+    };
+    if u64::from(length) > end - at - HEAD as u64 {
+        return Ok(None);
+    }
+    let mut payload = vec![0; length as usize];
+    let read = read_some(file, &mut payload, at + HEAD as u64)?;
+    let is_whole = read == payload.len() && libdeflater::crc32(&payload) == sum;
+    Ok(is_whole.then_some(payload))
+}
+
+/// Length and checksum of the payload, if this is the head of a frame.
+fn head_of(head: &[u8; HEAD]) -> Option<(u32, u32)> {
     let mut fields = Fields(head);
     let magic: [u8; 4] = fields.array()?;
     let (length, sum, head_sum) = (fields.u32()?, fields.u32()?, fields.u32()?);
-    if magic != MAGIC || libdeflater::crc32(&head[..12]) != head_sum {
-        return None;
-    }
-    let payload = rest.get(..length as usize)?;
-    (libdeflater::crc32(payload) == sum).then_some(payload)
+    let is_head = magic == MAGIC && libdeflater::crc32(&head[..12]) == head_sum;
+    is_head.then_some((length, sum))
 }

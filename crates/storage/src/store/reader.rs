@@ -1,12 +1,13 @@
 //! Reading a store, also while another process writes to it.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::account::{Account, count_pages};
-use super::directory::{Identity, Key, read_identity};
+use super::directory::{self, Identity, Key, read_identity};
 use super::host::{self, Extent, HostRow, UNIT};
 use super::record::{self, Record};
-use super::scan::BLOCK;
+use super::scan::{BLOCK, block, blocks, in_order};
 use super::summary::{Listed, StateCounts, Totals, Zone};
 use super::tables::{Table, Tables};
 use super::{HostId, Observations, PageAddress, PageId, PageRow, Position, admission, brief, page};
@@ -61,6 +62,17 @@ impl Reader {
         }
     }
 
+    /// Where the store is.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Whether the store is of an older format, which nobody has opened for writing since: some
+    /// questions take longer then.
+    pub fn is_old(&self) -> bool {
+        self.version < directory::VERSION
+    }
+
     /// What is known of all pages together; nothing at first.
     pub fn learnt(&self) -> Result<Vec<u8>> {
         Ok(record::read(&self.tables, Record::Learnt)?.bytes)
@@ -106,9 +118,16 @@ impl Reader {
 
     /// What is kept of a host, if that is readable.
     pub fn host(&self, id: HostId) -> Result<Option<HostRow>> {
-        if let Some(roll) = self.roll()? {
-            let extent = roll.get(id.0 as usize).and_then(|host| host.extent);
-            return extent.map_or(Ok(None), |extent| self.host_at(extent));
+        if self.has_summary() {
+            let mut slot = [0; Listed::SLOT];
+            for _ in 0..LOOKS {
+                let offset = u64::from(id.0) * Listed::SLOT as u64;
+                self.tables.read(Table::Roll, &mut slot, offset)?;
+                if let Some(listed) = Listed::decode(&slot) {
+                    let extent = listed.extent;
+                    return extent.map_or(Ok(None), |extent| self.host_at(extent));
+                }
+            }
         }
         let mut all = self.hosts()?;
         let found = all.find_map(|host| {
@@ -184,15 +203,27 @@ impl Reader {
         Ok(length.div_ceil(admission::SLOT as u64) as u32)
     }
 
-    /// The page with this canonical key. Goes through all pages: [`crate::Store::find`] does not.
+    /// The page with this canonical key. Reads the fingerprints of all pages, on all cores:
+    /// [`crate::Store::find`] does not.
     pub fn find(&self, key: &str) -> Result<Option<PageId>> {
-        let fingerprint = self.key.fingerprint(key);
-        for (id, slot) in (0..).zip(self.slots()?) {
-            if slot?.is_some_and(|s| s.fingerprint == fingerprint) {
-                return Ok(Some(PageId(id)));
-            }
-        }
-        Ok(None)
+        let fingerprint = self.key.fingerprint(key).to_le_bytes();
+        let pages = self.page_count()?;
+        let look = |number: u64| -> Result<Option<PageId>> {
+            let range = block(number, pages);
+            let mut bytes = vec![0; range.len() * admission::SLOT];
+            let offset = u64::from(range.start) * admission::SLOT as u64;
+            self.tables.read(Table::Admissions, &mut bytes, offset)?;
+            let mut slots = range.zip(bytes.chunks_exact(admission::SLOT));
+            let found = slots.find(|(_, slot)| {
+                slot.starts_with(&fingerprint) && admission::Slot::decode(slot).is_some()
+            });
+            Ok(found.map(|(id, _)| PageId(id)))
+        };
+        let found = in_order(blocks(pages), look, |found| match found {
+            Ok(None) => Ok(()),
+            found => Err(found),
+        });
+        found.err().unwrap_or(Ok(None))
     }
 
     /// The URL of a page and how it was found.
@@ -289,8 +320,13 @@ impl Reader {
 
     /// All hosts, in no order. Damaged ones are left out.
     pub fn hosts(&self) -> Result<impl Iterator<Item = Result<(HostId, HostRow)>> + '_> {
-        let mut latest = std::collections::HashMap::new();
-        for found in self.extents() {
+        let mut latest = HashMap::new();
+        let roll = self.roll()?;
+        let is_listed = roll.is_some();
+        for (id, host) in (0..).zip(roll.unwrap_or_default()) {
+            latest.extend(host.extent.map(|extent| (HostId(id), extent)));
+        }
+        for found in self.extents().take_while(|_| !is_listed) {
             let (id, extent, _) = found?;
             // a host only ever moves to a larger extent
             let held = latest.entry(id).or_insert(extent);

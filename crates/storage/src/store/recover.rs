@@ -100,6 +100,7 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
     let keeper = record::read(&reader.tables, Record::Keeper)?;
     let account = match Account::read(&reader, &extents)? {
         Some(account) => account,
+        None if pages == 0 && extents.is_empty() => Account::default(),
         None => make_account(&mut reader, &mut journal, &extents, &host_prints)?,
     };
     Ok(Store {

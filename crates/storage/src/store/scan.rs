@@ -8,21 +8,23 @@ use std::thread;
 use super::brief::{self, Admitted, PageBrief};
 use super::tables::Table;
 use super::{HostId, PageId, Reader, admission};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Pages read at a time: what is read of them fits into the cache of a core.
 pub(super) const BLOCK: u32 = 2048;
 /// Blocks that a thread may be ahead.
 const AHEAD: usize = 4;
+/// Pages of a sample that a thread reads at a time.
+const SAMPLED_TOGETHER: u64 = 256;
 /// Threads at most; more would wait for the disk, or for whoever takes what they made.
 const THREADS: usize = 16;
 
 /// Makes things on all cores and hands them to `take` on this thread, in order.
-pub(super) fn in_order<T: Send>(
+pub(super) fn in_order<T: Send, E>(
     count: u64,
     make: impl Fn(u64) -> T + Sync,
-    mut take: impl FnMut(T) -> Result<()>,
-) -> Result<()> {
+    mut take: impl FnMut(T) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
     let threads = thread::available_parallelism().map_or(1, |cores| cores.get().min(THREADS));
     if threads == 1 || count <= 1 {
         return (0..count).try_for_each(|number| take(make(number)));
@@ -82,12 +84,61 @@ impl Reader {
         })
     }
 
+    /// The same for about `most` pages that lie evenly among all, or for all if they are not more.
+    /// Returns of how many pages each is one.
+    pub fn sample<T: Send>(
+        &self,
+        most: u32,
+        read: impl Fn(Result<PageBrief<'_>>) -> T + Sync,
+        mut take: impl FnMut(T),
+    ) -> Result<u32> {
+        let pages = self.page_count()?;
+        let step = pages.div_ceil(most.max(1)).max(1);
+        if step == 1 {
+            self.scan(read, take)?;
+            return Ok(step);
+        }
+        let sampled = u64::from(pages.div_ceil(step));
+        let make = |group: u64| -> Result<Vec<T>> {
+            let first = group * SAMPLED_TOGETHER;
+            let mut made = Vec::new();
+            for number in first..sampled.min(first + SAMPLED_TOGETHER) {
+                let id = number as u32 * step;
+                self.read_block(id..id + 1, |page| made.push(read(page)))?;
+            }
+            Ok(made)
+        };
+        in_order(
+            sampled.div_ceil(SAMPLED_TOGETHER),
+            make,
+            |made: Result<Vec<T>>| {
+                made?.into_iter().for_each(&mut take);
+                Ok::<_, Error>(())
+            },
+        )?;
+        Ok(step)
+    }
+
+    /// One page.
+    pub fn brief<T>(&self, id: PageId, read: impl FnOnce(PageBrief<'_>) -> T) -> Result<T> {
+        if id.0 >= self.page_count()? {
+            return Err(Error::NoSuchPage(id.0));
+        }
+        let mut read = Some(read);
+        let mut found = Err(Error::NoSuchPage(id.0));
+        self.read_block(id.0..id.0 + 1, |page| {
+            found = page.map(|page| read.take().expect("one page")(page));
+        })?;
+        found
+    }
+
     /// Hands every URL that is readable to `read`, on any thread, and what it makes of it to `take`,
-    /// in order of admission, on this one; begins with the page `from`. Returns how many were not
-    /// readable.
+    /// in order of admission, on this one; begins with the page `from`, and may be of one host only.
+    /// Returns how many were not readable.
     pub fn scan_urls<T: Send>(
         &self,
         from: PageId,
+        host: Option<HostId>,
         read: impl Fn(PageId, &str) -> T + Sync,
         mut take: impl FnMut(T),
     ) -> Result<u64> {
@@ -97,13 +148,12 @@ impl Reader {
             let mut range = block(first + number, pages);
             range.start = range.start.max(from.0).min(range.end);
             let mut made = Vec::with_capacity(range.len());
-            let mut unreadable = range.len() as u64;
-            self.read_urls(range, |id, url| {
+            let expected = self.read_urls(range, host, |id, url| {
                 if let Ok(url) = str::from_utf8(url) {
                     made.push(read(id, url));
-                    unreadable -= 1;
                 }
             })?;
+            let unreadable = expected - made.len() as u64;
             Ok((made, unreadable))
         };
         let mut unreadable = 0;
@@ -199,21 +249,33 @@ impl Reader {
         Ok(())
     }
 
-    /// The URLs of a range that are readable.
+    /// The URLs of a range that are readable, of one host or of all; returns how many there are.
     pub(super) fn read_urls(
         &self,
         pages: Range<u32>,
+        host: Option<HostId>,
         mut read: impl FnMut(PageId, &[u8]),
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let mut slots = vec![0; pages.len() * admission::SLOT];
         let offset = u64::from(pages.start) * admission::SLOT as u64;
         self.tables.read(Table::Admissions, &mut slots, offset)?;
+        let is_wanted =
+            |slot: &admission::Slot| slot.is_sound() && host.is_none_or(|host| slot.host == host);
+        let mut damaged = 0;
         let slots: Vec<_> = slots
             .chunks_exact(admission::SLOT)
-            .map(|slot| admission::Slot::decode(slot).filter(admission::Slot::is_sound))
+            .map(|slot| {
+                let slot = admission::Slot::decode(slot);
+                damaged += u64::from(slot.is_none());
+                slot.filter(is_wanted)
+            })
             .collect();
         // they lie one after another
         let known = || slots.iter().flatten();
+        let count = known().count() as u64 + damaged;
+        if count == damaged {
+            return Ok(count);
+        }
         let start = known().map(|slot| slot.url_offset).min().unwrap_or(0);
         let end = known().map(admission::Slot::url_end).max().unwrap_or(0);
         let longest = (slots.len() * admission::URL_LIMIT) as u64;
@@ -227,7 +289,7 @@ impl Reader {
                 read(id, url);
             }
         }
-        Ok(())
+        Ok(count)
     }
 
     fn has_briefs(&self) -> bool {

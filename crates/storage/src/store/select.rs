@@ -93,6 +93,10 @@ impl Reader {
         after: Option<&Mark>,
     ) -> Result<Selected> {
         let mut blocks = self.blocks(wanted, order)?;
+        if let (Order::Found, Some(Mark(_, last))) = (order, after) {
+            // a list of all goes on where it was
+            blocks.retain(|Mark(_, first)| first.0.saturating_add(BLOCK) > last.0);
+        }
         // those with the best to offer first
         blocks.sort();
         let mut best: BinaryHeap<Mark> = BinaryHeap::new();
@@ -214,7 +218,7 @@ impl Reader {
             }
         })?;
         if !readable.is_empty() {
-            self.read_urls(range, |id, url| {
+            self.read_urls(range, None, |id, url| {
                 let key = Key::Url(url.to_vec());
                 if readable.remove(&id) && is_between(&key, id) {
                     found.push(Mark(key, id));

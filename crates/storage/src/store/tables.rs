@@ -14,6 +14,8 @@ use crate::error::{Context, Result, sync_directory};
 
 /// The file with the lengths of the others.
 const LENGTHS: &str = "lengths";
+/// A name and a number for each of some files, of which few are parts of the log.
+const LENGTHS_LIMIT: u64 = 1 << 20;
 
 /// Which data file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -284,7 +286,8 @@ impl Written {
 
 /// How long the data files were when last made durable; nothing if that is not known.
 pub(crate) fn noted_lengths(directory: &Path) -> Vec<(Table, u64)> {
-    let text = std::fs::read_to_string(directory.join(LENGTHS)).unwrap_or_default();
+    let text = crate::read_short(&directory.join(LENGTHS), LENGTHS_LIMIT).unwrap_or_default();
+    let text = String::from_utf8(text).unwrap_or_default();
     let (noted, sum) = text.split_at(text.rfind(' ').map_or(0, |space| space + 1));
     if u32::from_str_radix(sum, 16) != Ok(libdeflater::crc32(noted.as_bytes())) {
         return Vec::new();

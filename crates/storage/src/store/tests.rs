@@ -238,6 +238,35 @@ fn what_is_not_committed_is_forgotten_whole() {
 }
 
 #[test]
+fn a_note_is_whole_or_not_there() {
+    let directory = fast_directory();
+    let mut store = open(directory.path());
+    assert_eq!(store.reader().read_note("x").unwrap(), None);
+    fill(&mut store, 0, 10);
+    store.note("x", b"of ten").unwrap();
+    fill(&mut store, 10, 20);
+    let noted = Some((PageId(10), b"of ten".to_vec()));
+    assert_eq!(store.reader().read_note("x").unwrap(), noted);
+    let path = directory.path().join("note-x");
+    let bytes = std::fs::read(&path).unwrap();
+    for at in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        std::fs::write(&path, &damaged).unwrap();
+        assert_eq!(store.reader().read_note("x").unwrap(), None);
+        std::fs::write(&path, &bytes[..at]).unwrap();
+        assert_eq!(store.reader().read_note("x").unwrap(), None);
+    }
+    // a store that lost pages with the machine knows less than the note
+    let other = fast_directory();
+    let mut small = open(other.path());
+    fill(&mut small, 0, 8);
+    std::fs::write(other.path().join("note-x"), &bytes).unwrap();
+    assert_eq!(small.reader().read_note("x").unwrap(), None);
+    assert!(store.note("x", &vec![0; NOTE_LIMIT + 1]).is_err());
+}
+
+#[test]
 fn rows_name_only_what_exists() {
     let directory = fast_directory();
     let mut store = open(directory.path());

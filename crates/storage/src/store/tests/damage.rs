@@ -164,3 +164,82 @@ fn tables_that_end_early_are_reported() {
         }
     }
 }
+
+/// Without its key a store would take every URL for a new one.
+#[test]
+fn a_store_without_its_identity_is_refused() {
+    let directory = fast_directory();
+    let mut store = open(directory.path());
+    let identity = directory.path().join("identity");
+    fill(&mut store, 0, PAGES);
+    drop(store);
+    for closed in [false, true] {
+        if closed {
+            // the journal is done with; the pages are in their tables
+            drop(open(directory.path()));
+        }
+        let held = fs::read(&identity).unwrap();
+        fs::remove_file(&identity).unwrap();
+        let refused = Store::open(directory.path(), StoreOptions::default());
+        let message = refused.err().unwrap().to_string();
+        assert!(message.contains("identity is missing"), "{message}");
+        assert!(message.contains("from a backup"), "{message}");
+        assert!(matches!(
+            Reader::open(directory.path()),
+            Err(Error::NoIdentity { .. })
+        ));
+        assert!(!identity.exists());
+        fs::write(&identity, held).unwrap();
+        check(&open(directory.path()), PAGES);
+    }
+    // one that was never used has nothing to lose
+    let empty = fast_directory();
+    drop(open(empty.path()));
+    fs::remove_file(empty.path().join("identity")).unwrap();
+    assert_eq!(open(empty.path()).page_count(), 0);
+}
+
+/// The most memory this process ever held, in bytes.
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM"))
+        .unwrap();
+    let kilobytes: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kilobytes << 10
+}
+
+/// Files that somebody made long, with nothing in them, take no memory.
+#[test]
+fn oversized_files_are_not_read_whole() {
+    let before = peak();
+    let original = fast_directory();
+    let mut store = open(original.path());
+    fill(&mut store, 0, PAGES);
+    store.note("x", b"x").unwrap();
+    drop(store);
+    let scratch = fast_directory();
+    let broken = scratch.path().join("broken");
+    for file in files(original.path()) {
+        let name = file.strip_prefix(original.path()).unwrap();
+        let is_table = ["admissions", "pages", "hosts", "briefs"].iter();
+        // a long table is a table of many damaged entries, gone through part by part
+        let size = if is_table.clone().any(|table| name.ends_with(table)) {
+            1 << 26
+        } else {
+            1 << 30
+        };
+        copy(original.path(), &broken);
+        let long = fs::File::options()
+            .write(true)
+            .open(broken.join(name))
+            .unwrap();
+        long.set_len(size).unwrap();
+        let store = open(&broken);
+        assert_eq!(store.find(&url(3)), Some(PageId(3)), "{}", name.display());
+        let _ = store.reader().read_note("x").unwrap();
+        let grown = peak().saturating_sub(before);
+        assert!(grown < 300 << 20, "{}: {} MB", name.display(), grown >> 20);
+    }
+}

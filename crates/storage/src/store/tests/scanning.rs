@@ -132,7 +132,7 @@ fn many_threads_keep_the_order() {
         };
         in_order(count, make, |made| {
             taken.push(made);
-            Ok(())
+            Ok::<_, Error>(())
         })
         .unwrap();
         assert_eq!(taken, (0..count).map(|n| n * n).collect::<Vec<_>>());
