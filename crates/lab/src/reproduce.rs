@@ -48,7 +48,8 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "full")]
     quick: bool,
 
-    /// freshness-webbase at its published size: 14.5 million pages; takes hours
+    /// freshness-webbase and the partitions at their published size: 14.5 million pages, and 1.2
+    /// million divided among many fleets; takes hours
     #[arg(long)]
     full: bool,
 
@@ -111,6 +112,13 @@ impl What {
         let value = self.to_possible_value();
         let help = value.and_then(|value| value.get_help().map(ToString::to_string));
         help.unwrap_or_default()
+    }
+
+    fn has_full_size(self) -> bool {
+        matches!(
+            self,
+            Self::FreshnessWebbase | Self::PartitionAlgebraic | Self::PartitionDownload
+        )
     }
 
     fn takes_data(self) -> bool {
@@ -197,8 +205,10 @@ fn reproduce(arguments: &Arguments) -> Result<()> {
         What::All => What::experiments().collect(),
         one => vec![one],
     };
-    if arguments.full && !chosen.contains(&What::FreshnessWebbase) {
-        return Err(BadInput("--full belongs to freshness-webbase".to_owned()).into());
+    if arguments.full && !chosen.iter().any(|what| what.has_full_size()) {
+        let reason =
+            "--full belongs to freshness-webbase, partition-algebraic and partition-download";
+        return Err(BadInput(reason.to_owned()).into());
     }
     if !arguments.trace.is_empty() && !chosen.iter().any(|what| what.takes_traces()) {
         return Err(

@@ -20,7 +20,9 @@ const NEIGHBOURS: usize = 4_000;
 /// Of neighbours for each of the page's own, so that RANDOM's intervals are nearly exponential.
 const MANY_SLOTS: f64 = 200.0;
 /// Visits to the page that is looked at.
-const VISITS: f64 = 40_000.0;
+const VISITS: f64 = 4_000.0;
+/// Of each case for a seed; their mean is its value.
+const RUNS: usize = 20;
 /// Of the neighbours: they are visited, and count for nothing.
 const NO_WEIGHT: f64 = 1e-12;
 
@@ -169,7 +171,7 @@ fn simulated(lab: &Lab, policy: &str, r: f64, others: f64) -> Result<Vec<Record>
         budgets: &[("all".to_owned(), Budget::PerDay(changes / r))],
         knowledge: knowledge::Source::Hindsight,
         observe: Observe::LastModified,
-        runs: 1,
+        runs: RUNS,
         world: &|_| Ok(Arc::clone(&world)),
     })
 }

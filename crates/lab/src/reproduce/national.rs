@@ -21,8 +21,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Share of the published size that is quick.
+/// Shares of the published size: what is quick, and what is affordable with five seeds.
 const QUICK: f64 = 0.03;
+const TENTH: f64 = 0.1;
 
 /// Where the times between robots and addresses come from.
 pub enum Times {
@@ -47,10 +48,10 @@ impl Setting {
     /// between nodes whose places are known too.
     pub fn national(lab: &Lab, placed: bool) -> Result<Self> {
         let published = Shape::published(lab.seed);
-        let shape = if lab.quick {
-            published.scaled(QUICK)
-        } else {
-            published
+        let shape = match (lab.full, lab.quick) {
+            (true, _) => published,
+            (_, true) => published.scaled(QUICK),
+            _ => published.scaled(TENTH),
         };
         Ok(Self {
             web: Arc::new(shape.web()),

@@ -31,10 +31,10 @@ const ROBOTS: usize = 8;
 
 /// Runs the experiment.
 pub fn run(lab: &Lab) -> Result<Outcome> {
-    let fleets: &[usize] = if lab.quick {
-        &[2, 8, 30]
-    } else {
+    let fleets: &[usize] = if lab.full {
         &[2, 3, 4, 6, 8, 11, 15, 20, 25, 30]
+    } else {
+        &[2, 8, 30]
     };
     let mut main = Seeded {
         by_seed: Vec::new(),
@@ -58,7 +58,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
             .by_seed
             .push((seed, ask(&other, &placed_cases(fleets))?));
         if words.is_empty() {
-            words = vec![setting.words(), other.words()];
+            words = vec![setting.words(), format!("for distance {}", other.words())];
         }
         if let Some(folder) = &lab.data {
             let real = Setting::recorded(&lab, folder)?;
@@ -79,7 +79,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         data: format!(
             "generated national web: {}; five seeds; robots: {fleets:?}; pages of 10 KB, URLs of 40 \
              bytes, 10 pages per connection, 10 connections, 16 kbit/s per link, 15 s, as published",
-            words.join("; and for distance: ")
+            words.join("; ")
         ),
         seed: lab.seed,
         relations: relations(fleets, &main, &placed, &recorded, &joins, modelled),

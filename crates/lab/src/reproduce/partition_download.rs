@@ -24,7 +24,7 @@ const ROBOTS: usize = 8;
 
 /// Runs the experiment.
 pub fn run(lab: &Lab) -> Result<Outcome> {
-    let fleets: &[usize] = if lab.quick { &[2, 30] } else { &[2, 8, 30] };
+    let fleets: &[usize] = if lab.full { &[2, 8, 30] } else { &[2, 30] };
     let mut main = Seeded {
         by_seed: Vec::new(),
     };
@@ -48,7 +48,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
             .by_seed
             .push((seed, ask(&other, &placed_cases(most(fleets)), true)?));
         if words.is_empty() {
-            words = vec![setting.words(), other.words()];
+            words = vec![setting.words(), format!("for distance {}", other.words())];
         }
         if let Some(folder) = &lab.data {
             let real = Setting::recorded(&lab, folder)?;
@@ -70,7 +70,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         data: format!(
             "generated national web: {}; five seeds; {fleets:?} robots; 25 KB a page, 250 KB/s, 50 \
              connections, 15 s where fixed, as published",
-            words.join("; and for distance: ")
+            words.join("; ")
         ),
         seed: lab.seed,
         relations: relations(most(fleets), &main, &placed, &recorded, modelled),

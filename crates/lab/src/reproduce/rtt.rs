@@ -158,10 +158,24 @@ fn relations(data: &str, trials: &[Trial]) -> Vec<Relation> {
             Figure::new("best robot", best(method), share),
         ]
     };
+    // both on the same draws
+    let paired = |a: Method, b: Method, value: fn(&Judgement) -> f64| {
+        let own = trials.iter().filter(|trial| trial.data == data);
+        let of = |trial: &Trial, method: Method| {
+            let judged = trial.judged.iter().find(|(other, _)| *other == method);
+            judged.map_or(f64::NAN, |(_, found)| value(found))
+        };
+        Estimate::of(
+            &own.map(|trial| of(trial, a) - of(trial, b))
+                .collect::<Vec<_>>(),
+        )
+    };
     let against = |a: Method, b: Method| {
+        let error = paired(a, b, |judged| judged.error_p50);
+        let best = paired(a, b, |judged| judged.best_robot);
         [
-            Figure::new("median error", error(a).minus(error(b)), Band::at_most(0.0)),
-            Figure::new("best robot", best(a).minus(best(b)), Band::at_least(0.0)),
+            Figure::new("median error", error, Band::at_most(0.0)),
+            Figure::new("best robot", best, Band::at_least(0.0)),
         ]
     };
     let mut relations = Vec::new();

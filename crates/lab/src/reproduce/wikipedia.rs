@@ -34,7 +34,7 @@ const HINDSIGHT: [&str; 8] = [
     "uniform",
 ];
 /// Of other histories, whose items change less: those that still have a shape to speak of.
-const LEAST_CHANGES_ELSEWHERE: usize = 30;
+const LEAST_CHANGES_ELSEWHERE: usize = 100;
 /// Rejected at this level.
 const LEVEL: f64 = 0.01;
 
