@@ -100,6 +100,10 @@ impl Policy for Intervals {
         if outcome != Outcome::Failed {
             self.last[index] = at;
         }
+        if self.rule == Rule::Fixed {
+            // pages may have come and gone
+            self.interval[index] = self.rule.first(self.pages, self.budget);
+        }
         if let Some(changed) = changed {
             self.interval[index] = self.rule.adapt(self.interval[index], changed);
         }

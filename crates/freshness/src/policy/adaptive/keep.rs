@@ -32,7 +32,7 @@ impl Page {
         page.last = from.f64()?;
         page.age = from
             .any_f32()
-            .filter(|age| !(*age < 0.0) && !age.is_infinite())?;
+            .filter(|age| age.is_nan() || age.is_finite() && *age >= 0.0)?;
         page.interval = from.any_f32().filter(|interval| *interval >= 0.0)?;
         Some(page)
     }

@@ -74,9 +74,8 @@ fn nothing_is_left_alone_for_longer_than_the_longest_interval() {
 #[test]
 fn other_policies_keep_the_least_interval_too() {
     for name in ["epochs", "memory", "fixed-interval"] {
-        assert!(
-            days(name, 2).iter().flatten().sum::<usize>() > 500,
-            "{name}"
-        );
+        let visits = days(name, 4);
+        let [still, fast] = visits[3];
+        assert!(fast > 20 && still < 2000, "{name}: {visits:?}");
     }
 }

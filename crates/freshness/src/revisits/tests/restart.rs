@@ -67,7 +67,7 @@ impl Crawler {
                     .iter()
                     .rfind(|&&change| change > last && change <= at);
                 let outcome = match newest {
-                    Some(&newest) if chance % 2 == 0 => Outcome::LastModified(newest),
+                    Some(&newest) if chance.is_multiple_of(2) => Outcome::LastModified(newest),
                     Some(_) => Outcome::Changed,
                     None => Outcome::Unchanged,
                 };
