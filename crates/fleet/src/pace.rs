@@ -23,7 +23,11 @@ impl Pace {
     /// A request leaves now.
     pub fn used(&mut self, now: Millis) {
         self.recent.push_back(now);
-        while self.recent.front().is_some_and(|&at| at + self.window <= now) {
+        while self
+            .recent
+            .front()
+            .is_some_and(|&at| at + self.window <= now)
+        {
             self.recent.pop_front();
         }
     }

@@ -67,6 +67,10 @@ mod tests {
             assert!((share / fair - 1.0).abs() < 0.12, "{share} for {fair}");
         }
         assert_eq!(choose(1, std::iter::empty()), None);
-        assert_eq!(choose(1, [(5, 0)].into_iter()), None, "no capacity, no share");
+        assert_eq!(
+            choose(1, [(5, 0)].into_iter()),
+            None,
+            "no capacity, no share"
+        );
     }
 }

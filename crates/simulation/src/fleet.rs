@@ -22,7 +22,9 @@ pub fn run(scenario: &Scenario) -> Result<Report, Failure> {
 
 /// As [`run`], with who had which pages in the end.
 pub fn finish(scenario: &Scenario) -> Result<Outcome, Failure> {
-    world::World::new(scenario, false).run().or_else(|_| world::World::new(scenario, true).run())
+    world::World::new(scenario, false)
+        .run()
+        .or_else(|_| world::World::new(scenario, true).run())
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ impl Robot {
         }
     }
 
-    fn pack_again(&mut self, unit: Unit) {
+    pub(super) fn pack_again(&mut self, unit: Unit) {
         if let Some(Hold::Packed {
             notice: Some(notice),
             ..
@@ -191,9 +191,9 @@ impl Robot {
         self.arrivals
             .retain(|_, arrival| now < arrival.since + patience / 3);
         let stale: Vec<Unit> = (self.units.iter())
-            .filter(|(_, hold)| {
-                matches!(hold, Hold::Packed { since, .. } if now >= since + patience)
-            })
+            .filter(
+                |(_, hold)| matches!(hold, Hold::Packed { since, .. } if now >= since + patience),
+            )
             .map(|(unit, _)| *unit)
             .collect();
         for unit in stale {

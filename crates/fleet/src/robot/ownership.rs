@@ -112,7 +112,8 @@ impl Robot {
         for (unit, from) in opened {
             if self.route(unit) != Route::Mine {
                 // refused by all filters since
-                self.units.insert(unit, Hold::Arriving { quiet_until: from });
+                self.units
+                    .insert(unit, Hold::Arriving { quiet_until: from });
                 continue;
             }
             self.outputs.push(Output::Open(unit, from));

@@ -192,9 +192,8 @@ impl Robot {
 
     fn make(&mut self, plan: &Shared<Plan>) {
         let me = self.settings.robot;
-        let done = |session: &Session| {
-            self.partitioner.evictions.get(session) == Some(&Eviction::Done)
-        };
+        let done =
+            |session: &Session| self.partitioner.evictions.get(session) == Some(&Eviction::Done);
         let dead: Vec<Session> = sessions(plan).filter(done).collect();
         let mut next = plan.successor(me);
         if dead.is_empty() {
@@ -246,7 +245,11 @@ impl Robot {
                 next.seats.push(seat);
             }
         }
-        if !next.seats.iter().any(|s| s.member == Member::Robot(next.maker)) {
+        if !next
+            .seats
+            .iter()
+            .any(|s| s.member == Member::Robot(next.maker))
+        {
             // a partitioner that left
             let robots = next.seats.iter().filter_map(|seat| match seat.member {
                 Member::Robot(robot) if seat.standing == Standing::Active => Some(robot),
@@ -291,9 +294,7 @@ impl Robot {
             let version = match (own, level, progress) {
                 (true, Some(level), _) if settled => Some(level.settled),
                 (true, Some(level), _) => Some(level.durable),
-                (false, _, Some(progress)) if settled => {
-                    progress.settled.get(&plan.group).copied()
-                }
+                (false, _, Some(progress)) if settled => progress.settled.get(&plan.group).copied(),
                 (false, _, Some(progress)) => progress.adopted.get(&plan.group).copied(),
                 _ => None,
             };
@@ -355,4 +356,3 @@ fn never_came(session: Session) -> Lease {
         progress: crate::key::Progress::default(),
     }
 }
-

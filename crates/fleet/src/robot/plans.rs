@@ -116,7 +116,10 @@ impl Robot {
         let Some(level) = self.levels.iter_mut().find(|l| l.group == key.group) else {
             return;
         };
-        let current = level.plan.as_ref().map_or(Version::default(), |p| p.version);
+        let current = level
+            .plan
+            .as_ref()
+            .map_or(Version::default(), |p| p.version);
         if plan.version < current {
             self.tally.lower_plans += 1;
             if self.flaw != Some(Flaw::LowerVersion) {
@@ -217,9 +220,9 @@ impl Robot {
                 Member::Group(_) => {
                     let below = self.levels[depth + 1].plan.as_ref();
                     below.is_some_and(|plan| plan.maker == self.settings.robot)
-                        || plan.seat(level.branch).is_some_and(|seat| {
-                            seat.representatives.contains(&self.settings.robot)
-                        })
+                        || plan
+                            .seat(level.branch)
+                            .is_some_and(|seat| seat.representatives.contains(&self.settings.robot))
                 }
             };
             if answers {

@@ -232,9 +232,8 @@ impl Robot {
                 After::Bound(name) => self.on_bound(&name),
                 After::Taken(group, version, session) => {
                     let level = self.levels.iter_mut().find(|l| l.group == group);
-                    let present = level.filter(|l| {
-                        l.plan.as_ref().is_some_and(|plan| plan.version == version)
-                    });
+                    let present = level
+                        .filter(|l| l.plan.as_ref().is_some_and(|plan| plan.version == version));
                     if let Some(level) = present {
                         level.taken.push(session);
                     }

@@ -54,7 +54,8 @@ impl Robot {
                     _ => {}
                 }
             }
-            let replicated: Vec<Record> = commit.iter().filter(|r| r.replicated()).cloned().collect();
+            let replicated: Vec<Record> =
+                commit.iter().filter(|r| r.replicated()).cloned().collect();
             if !replicated.is_empty() {
                 journal.push(Arc::new(replicated));
             }

@@ -9,9 +9,7 @@ use crate::record::Record;
 impl Robot {
     pub(super) fn on_grant(&mut self, group: GroupId, grant: &Grant) {
         let known = self.grants.get(&group);
-        let newer = known.is_none_or(|known| {
-            (grant.round, grant.firm) > (known.round, known.firm)
-        });
+        let newer = known.is_none_or(|known| (grant.round, grant.firm) > (known.round, known.firm));
         if !newer {
             return;
         }

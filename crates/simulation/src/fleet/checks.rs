@@ -43,8 +43,7 @@ impl Checks {
             .collect();
         for record in records {
             if let Record::Row(_, bytes) = record {
-                self.depends
-                    .insert((session, bytes.to_vec()), outs.clone());
+                self.depends.insert((session, bytes.to_vec()), outs.clone());
             }
         }
     }
@@ -65,7 +64,10 @@ impl Checks {
                 if !self.published.contains(&(session, *number)) {
                     return broken(
                         "W13 replication order",
-                        format!("a row of {} is in the log, its link {number} nowhere", session.robot),
+                        format!(
+                            "a row of {} is in the log, its link {number} nowhere",
+                            session.robot
+                        ),
                     );
                 }
             }

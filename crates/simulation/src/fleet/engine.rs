@@ -54,7 +54,10 @@ impl Engine {
             return Outcome::Refused;
         }
         self.sequence += 1;
-        let before = self.cells.remove(&key).map(|cell| (cell.revision, cell.value));
+        let before = self
+            .cells
+            .remove(&key)
+            .map(|cell| (cell.revision, cell.value));
         let cell = Cell {
             revision: self.sequence,
             value,
@@ -99,7 +102,9 @@ impl Engine {
     /// The messages of a queue that may be delivered now.
     pub fn ready(&mut self, subject: Subject, now: Millis) -> impl Iterator<Item = &mut Queued> {
         let queue = self.queues.entry(subject).or_default();
-        queue.iter_mut().filter(move |queued| queued.out_until <= now)
+        queue
+            .iter_mut()
+            .filter(move |queued| queued.out_until <= now)
     }
 
     /// The subjects with messages.
@@ -122,7 +127,12 @@ impl Engine {
     }
 
     /// Appends if the log has the expected length and is not sealed.
-    pub fn append(&mut self, session: Session, expected: u64, entries: &[Arc<Vec<Record>>]) -> Tail {
+    pub fn append(
+        &mut self,
+        session: Session,
+        expected: u64,
+        entries: &[Arc<Vec<Record>>],
+    ) -> Tail {
         let log = self.logs.entry(session).or_default();
         if !log.sealed && log.entries.len() as u64 == expected {
             log.entries.extend_from_slice(entries);

@@ -64,6 +64,10 @@ impl std::fmt::Display for Failure {
             writeln!(f, "  {line}")?;
         }
         let seconds = self.at as f64 / 1_000.0;
-        write!(f, "seed {} at {seconds:.3} s: {}: {}", self.seed, self.rule, self.what)
+        write!(
+            f,
+            "seed {} at {seconds:.3} s: {}: {}",
+            self.seed, self.rule, self.what
+        )
     }
 }

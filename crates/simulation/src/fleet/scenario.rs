@@ -150,7 +150,9 @@ impl Scenario {
                 }
                 _ => Fault::Divide(rng.random()),
             };
-            scenario.events.push((rng.random_range(15_000..260_000), fault));
+            scenario
+                .events
+                .push((rng.random_range(15_000..260_000), fault));
         }
         scenario.events.sort_by_key(|event| event.0);
         scenario

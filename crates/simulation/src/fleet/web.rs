@@ -149,12 +149,20 @@ impl Web {
 
     /// The number of a name.
     pub fn host(name: &str) -> u16 {
-        let number = name.strip_prefix('h').and_then(|n| n.strip_suffix(".example"));
+        let number = name
+            .strip_prefix('h')
+            .and_then(|n| n.strip_suffix(".example"));
         number.and_then(|n| n.parse().ok()).expect("a name of ours")
     }
 
     /// Enters a request into the record and says which earlier one it is too close to.
-    pub fn request(&mut self, page: Page, server: IpAddr, request: Request, interval: Millis) -> Option<Request> {
+    pub fn request(
+        &mut self,
+        page: Page,
+        server: IpAddr,
+        request: Request,
+        interval: Millis,
+    ) -> Option<Request> {
         *self.fetched.entry(page).or_default() += 1;
         let IpAddr::V4(v4) = server else { return None };
         let keys = [(false, v4.to_bits()), (true, page.host.into())];

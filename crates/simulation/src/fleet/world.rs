@@ -362,7 +362,8 @@ impl<'a> World<'a> {
 
     /// Whoever gives the seed gives it again until somebody has it on disk.
     fn give_seed(&mut self) -> Result<(), Broken> {
-        let mut records = (self.processes.iter()).flat_map(|p| p.disk.iter().flat_map(|c| c.iter()));
+        let mut records =
+            (self.processes.iter()).flat_map(|p| p.disk.iter().flat_map(|c| c.iter()));
         let admitted = records.any(|record| matches!(record, Record::Admit(_)));
         self.seeded |= admitted;
         if self.seeded {
@@ -376,13 +377,20 @@ impl<'a> World<'a> {
     fn missing(&self) -> Option<String> {
         let visits = self.scenario.visits;
         let mut best: BTreeMap<Page, u32> = BTreeMap::new();
-        for (page, seen) in self.processes.iter().flat_map(|p| p.rows.values().flatten()) {
+        for (page, seen) in self
+            .processes
+            .iter()
+            .flat_map(|p| p.rows.values().flatten())
+        {
             let known = best.entry(*page).or_default();
             *known = seen.max(known).to_owned();
         }
         let unknown = self.web.pages().filter(|p| !best.contains_key(p)).count();
         let waiting = best.values().filter(|seen| **seen < visits).count();
-        let leavers = self.processes.iter().filter(|p| p.leaving && p.robot.is_some());
+        let leavers = self
+            .processes
+            .iter()
+            .filter(|p| p.leaving && p.robot.is_some());
         let leavers = leavers.count();
         (unknown + waiting + leavers > 0).then(|| {
             format!(
@@ -394,7 +402,11 @@ impl<'a> World<'a> {
 
     /// Tells where the first page that nobody has was last written of.
     fn search(&mut self) {
-        let has = |page: &Page| self.processes.iter().any(|p| p.rows.values().any(|r| r.contains_key(page)));
+        let has = |page: &Page| {
+            self.processes
+                .iter()
+                .any(|p| p.rows.values().any(|r| r.contains_key(page)))
+        };
         let Some(page) = self.web.pages().find(|page| !has(page)) else {
             return;
         };
@@ -422,7 +434,9 @@ impl<'a> World<'a> {
         let mut pages: BTreeMap<Page, (RobotId, u32)> = BTreeMap::new();
         for process in &self.processes {
             for (page, seen) in process.rows.values().flatten() {
-                let entry = pages.entry(*page).or_insert((process.settings.robot, *seen));
+                let entry = pages
+                    .entry(*page)
+                    .or_insert((process.settings.robot, *seen));
                 if *seen > entry.1 {
                     *entry = (process.settings.robot, *seen);
                 }

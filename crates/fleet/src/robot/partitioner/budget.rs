@@ -34,7 +34,10 @@ pub fn divide(total: u32, demands: &[(Member, Curve)], window: f64) -> BTreeMap<
             left -= 1;
         }
     }
-    shares.into_iter().map(|(_, member, n)| (member, n)).collect()
+    shares
+        .into_iter()
+        .map(|(_, member, n)| (member, n))
+        .collect()
 }
 
 impl Robot {
@@ -83,7 +86,10 @@ impl Robot {
             };
             next
         } else if self.now >= since.1 + self.settings.window {
-            Grant { firm: true, ..grant }
+            Grant {
+                firm: true,
+                ..grant
+            }
         } else {
             return;
         };

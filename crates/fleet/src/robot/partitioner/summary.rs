@@ -50,7 +50,10 @@ impl Robot {
         let complete = plan.dead.is_empty() || self.all_have(plan, true, &[]);
         for level in &self.levels[..depth] {
             let group = level.group;
-            let least = |of: fn(&Progress) -> &std::collections::BTreeMap<GroupId, crate::plan::Version>,
+            let least = |of: fn(
+                &Progress,
+            )
+                -> &std::collections::BTreeMap<GroupId, crate::plan::Version>,
                          own: crate::plan::Version| {
                 (plan.seats.iter())
                     .map(|seat| {

@@ -30,7 +30,10 @@ impl World<'_> {
 
     /// Whether something gets lost on the way.
     fn lost(&mut self, index: usize) -> bool {
-        let cut = self.processes.get(index).is_some_and(|p| p.cut_until > self.now);
+        let cut = self
+            .processes
+            .get(index)
+            .is_some_and(|p| p.cut_until > self.now);
         cut || (self.noisy() && self.rng.random_range(0..50) == 0)
     }
 
@@ -211,7 +214,10 @@ impl World<'_> {
     /// W15: when others say that a session is over, its holder says so too.
     fn lease_is_over(&mut self, session: fleet::identity::Session) -> Result<(), Broken> {
         self.tell(|| format!("the lease of {session:?} is sealed"));
-        let holder = self.processes.iter().find(|p| p.settings.robot == session.robot);
+        let holder = self
+            .processes
+            .iter()
+            .find(|p| p.settings.robot == session.robot);
         let Some((process, robot)) = holder.and_then(|p| Some((p, p.robot.as_ref()?))) else {
             return Ok(());
         };

@@ -23,11 +23,18 @@ impl World<'_> {
                     let process = &mut self.processes[index];
                     process.apply(&records);
                     process.unwritten.push_back((number, records));
-                    let slow = process.slow;
-                    let extra = if slow > 0 { self.rng.random_range(0..slow) } else { 0 };
+                    let slow = if self.now < self.calm_from {
+                        process.slow
+                    } else {
+                        0
+                    };
+                    let extra = if slow > 0 {
+                        self.rng.random_range(0..slow)
+                    } else {
+                        0
+                    };
                     let process = &mut self.processes[index];
-                    let at = process.disk_free.max(self.now) + fast + extra;
-                    process.disk_free = at;
+                    let at = process.commit_at(self.now, fast + extra);
                     self.push(at, index, Event::Written(number));
                 }
                 Output::Resolve(name) => {
@@ -64,7 +71,10 @@ impl World<'_> {
 
     /// Entries that were their sender's own after all need no publication.
     fn own_after_all(&mut self, index: usize, records: &[Record]) {
-        let session = self.processes[index].robot.as_ref().and_then(|r| r.session());
+        let session = self.processes[index]
+            .robot
+            .as_ref()
+            .and_then(|r| r.session());
         for record in records {
             if let (Record::Receipted(number), Some(session)) = (record, session) {
                 self.checks.published(session, *number);
@@ -120,7 +130,11 @@ impl World<'_> {
         line.closing = true;
         let busy = line.busy;
         self.tell(|| format!("{robot} closes {unit}"));
-        if busy { Ok(()) } else { self.export(index, unit) }
+        if busy {
+            Ok(())
+        } else {
+            self.export(index, unit)
+        }
     }
 
     fn export(&mut self, index: usize, unit: Unit) -> Result<(), Broken> {
@@ -212,7 +226,11 @@ impl World<'_> {
         line.last = Some(local);
         line.next = local + self.scenario.interval;
         let lasts = self.rng.random_range(30..2_000);
-        let lasts = if self.rng.random_range(0..20) == 0 { lasts * 4 } else { lasts };
+        let lasts = if self.rng.random_range(0..20) == 0 {
+            lasts * 4
+        } else {
+            lasts
+        };
         let Unit::Server(server) = unit else {
             return Ok(());
         };
@@ -236,7 +254,10 @@ impl World<'_> {
             start: now,
             end: now + lasts,
         };
-        if let Some(last) = self.web.request(page, server, request, self.scenario.interval) {
+        if let Some(last) = self
+            .web
+            .request(page, server, request, self.scenario.interval)
+        {
             return broken(
                 "W3/W4 politeness",
                 format!("{id} asks {server} for {page:?}; before: {last:?}"),
