@@ -136,7 +136,7 @@ impl Robot {
                 && plan.dead.iter().all(|dead| level.taken.contains(dead));
             if done && level.settled != plan.version {
                 level.settled = plan.version;
-                self.renewal.news = true;
+                self.news = true;
             }
         }
     }

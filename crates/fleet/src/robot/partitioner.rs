@@ -170,15 +170,12 @@ impl Robot {
     }
 
     pub(super) fn on_lease_sealed(&mut self, session: Session, outcome: Outcome) {
-        match outcome {
-            Outcome::Done(_) => {
-                self.partitioner.evictions.insert(session, Eviction::Log);
-            }
+        if let Outcome::Done(_) = outcome {
+            self.partitioner.evictions.insert(session, Eviction::Log);
+        } else {
             // renewed, or unknown: looked at again
-            _ => {
-                self.partitioner.evictions.remove(&session);
-                self.poll_at = self.now;
-            }
+            self.partitioner.evictions.remove(&session);
+            self.poll_at = self.now;
         }
     }
 

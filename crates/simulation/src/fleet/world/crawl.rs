@@ -51,6 +51,7 @@ impl World<'_> {
                     let robot = process.settings.robot;
                     process.rows.remove(&unit);
                     process.lines.remove(&unit);
+                    self.report.handed += 1;
                     self.tell(|| format!("{robot} has handed {unit} over"));
                 }
                 Output::Reset => {
