@@ -17,11 +17,11 @@ pub fn price(place: usize) -> f64 {
 
 /// Visits per second wanted at each price; never more at a higher one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Curve([f32; PRICES]);
+pub struct Curve(Box<[f32; PRICES]>);
 
 impl Default for Curve {
     fn default() -> Self {
-        Self([0.0; PRICES])
+        Self(Box::new([0.0; PRICES]))
     }
 }
 
@@ -44,7 +44,7 @@ impl Curve {
 
     /// Together with another's.
     pub fn add(&mut self, other: &Self) {
-        for (a, b) in self.0.iter_mut().zip(&other.0) {
+        for (a, b) in self.0.iter_mut().zip(&*other.0) {
             *a += b;
         }
     }
@@ -52,7 +52,7 @@ impl Curve {
     /// No more than `most` at any price: a robot's lines, a site's line, the fleet's budget.
     #[must_use]
     pub fn capped(mut self, most: f64) -> Self {
-        for at in &mut self.0 {
+        for at in &mut *self.0 {
             *at = at.min(most as f32);
         }
         self

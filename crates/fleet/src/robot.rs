@@ -72,6 +72,8 @@ pub struct Robot {
     demand: crate::demand::Curve,
     counters: Counters,
     leaving: bool,
+    /// What the lease says next differs from what it said last.
+    news: bool,
     tasks: BTreeMap<Token, Task>,
     poll_at: Millis,
     tick_at: Millis,
@@ -170,6 +172,7 @@ impl Robot {
             demand: crate::demand::Curve::default(),
             counters: Counters::default(),
             leaving: false,
+            news: false,
             tasks: BTreeMap::new(),
             poll_at: now,
             tick_at: now,

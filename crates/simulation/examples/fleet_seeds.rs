@@ -59,14 +59,10 @@ fn add(total: &mut Report, report: &Report) {
     total.again += report.again;
     total.late += report.late;
     total.pauses_at_gate += report.pauses_at_gate;
-    total.sent += report.sent;
-    total.sent_again += report.sent_again;
+    total.entries += report.entries;
     total.pairs += report.pairs;
     total.most_hops = total.most_hops.max(report.most_hops);
-    total.too_many_hops += report.too_many_hops;
-    total.taken_over += report.taken_over;
     total.handed += report.handed;
-    total.lower_plans += report.lower_plans;
     total.evicted += report.evicted;
     total.messages += report.messages;
     total.swaps += report.swaps;

@@ -60,11 +60,14 @@ impl Robot {
         waits += mine.iter().filter(notices).count();
         let hops = batch.hops + 1;
         if usize::from(hops) > self.levels.len() + EXTRA_HOPS {
-            // whoever is asked to pass something on once too often takes custody of it
+            // whoever is asked to pass a URL on once too often takes custody of it; a package
+            // stays with who packed it, and its notice comes again
             for (number, cargo) in std::mem::take(&mut onward).into_values().flatten() {
                 self.tally.too_many_hops += 1;
-                self.draft.receipts.push((batch.origin, number, None));
-                self.send(cargo);
+                if let Cargo::Url(_) = cargo {
+                    self.draft.receipts.push((batch.origin, number, None));
+                    self.send(cargo);
+                }
             }
         }
         waits += onward.len();

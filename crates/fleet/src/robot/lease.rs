@@ -19,8 +19,6 @@ pub(super) struct Renewal {
     named: bool,
     /// The lease had lapsed: plans are read again before the robot acts.
     pub doubt_until: Millis,
-    /// What is said next differs from what was said last.
-    pub news: bool,
     /// The highest nonce seen under the key.
     nonce: u64,
     /// The session as far as it is on disk.
@@ -122,7 +120,7 @@ impl Robot {
     }
 
     pub(super) fn advance_lease(&mut self) {
-        let due = self.now >= self.renewal.at || self.renewal.news;
+        let due = self.now >= self.renewal.at || self.news;
         let (Some(session), Some(revision)) = (self.session, self.renewal.revision) else {
             if due {
                 self.renewal.at = self.now + 1_000;
@@ -136,7 +134,7 @@ impl Robot {
             }
             return;
         }
-        self.renewal.news = false;
+        self.news = false;
         self.renewal.busy = true;
         self.renewal.at = self.now + self.settings.term.lasts / 6;
         self.renewal.nonce = ((self.renewal.nonce >> 16) + 1) << 16 | u64::from(self.boot);

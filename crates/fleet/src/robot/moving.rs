@@ -81,7 +81,7 @@ impl Robot {
         }
     }
 
-    fn pack_again(&mut self, unit: Unit) {
+    pub(super) fn pack_again(&mut self, unit: Unit) {
         if let Some(Hold::Packed {
             notice: Some(notice),
             ..

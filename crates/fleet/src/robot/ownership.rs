@@ -54,7 +54,8 @@ impl Robot {
             self.close_what_is_not_ours();
         }
         let arriving = |hold: &Hold| matches!(hold, Hold::Arriving { .. });
-        if self.pump.caught_up && self.units.values().any(arriving) && self.others_settled() {
+        let ready = self.pump.caught_up && self.lease_valid(self.now);
+        if ready && self.units.values().any(arriving) && self.others_settled() {
             self.open_what_arrived();
         }
         self.settle();
@@ -135,7 +136,7 @@ impl Robot {
                 && plan.dead.iter().all(|dead| level.taken.contains(dead));
             if done && level.settled != plan.version {
                 level.settled = plan.version;
-                self.renewal.news = true;
+                self.news = true;
             }
         }
     }

@@ -105,7 +105,10 @@ impl Robot {
         if plan.maker == me {
             return true;
         }
-        let alive = |session: &Session| !self.observer.expired(*session, self.now);
+        // nobody hears of itself
+        let alive = |session: &Session| {
+            Some(*session) == self.session || !self.observer.expired(*session, self.now)
+        };
         let maker_alive = sessions(plan).any(|s| s.robot == plan.maker && alive(&s));
         let seated = sessions(plan).filter(alive).map(|s| s.robot).min();
         // all lost their disks: then whoever comes first
@@ -167,15 +170,12 @@ impl Robot {
     }
 
     pub(super) fn on_lease_sealed(&mut self, session: Session, outcome: Outcome) {
-        match outcome {
-            Outcome::Done(_) => {
-                self.partitioner.evictions.insert(session, Eviction::Log);
-            }
+        if let Outcome::Done(_) = outcome {
+            self.partitioner.evictions.insert(session, Eviction::Log);
+        } else {
             // renewed, or unknown: looked at again
-            _ => {
-                self.partitioner.evictions.remove(&session);
-                self.poll_at = self.now;
-            }
+            self.partitioner.evictions.remove(&session);
+            self.poll_at = self.now;
         }
     }
 
@@ -283,7 +283,9 @@ impl Robot {
                 seat.member == Member::Robot(session.robot)
                     && seat.incarnation == session.incarnation
             };
-            let own = seat.member == self.me();
+            let own = self.session.is_some_and(|session| {
+                seat.member == self.me() && seat.incarnation == session.incarnation
+            });
             let level = self.levels.iter().find(|level| level.group == plan.group);
             let progress = self.progress_of(plan.group, seat.member, seat.incarnation);
             let version = match (own, level, progress) {

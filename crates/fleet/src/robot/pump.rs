@@ -13,6 +13,9 @@ use crate::parcel::{Cargo, Message, Origin, Receipt};
 use crate::plan::Version;
 use crate::record::Record;
 
+/// A receipt that is due: to whom, for which entry, and the server of its name.
+type Due = (Origin, u64, Option<(Text, IpAddr)>);
+
 /// What becomes of one input: records for the disk, and what has to wait for them.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
@@ -20,7 +23,7 @@ pub(super) struct Draft {
     /// Deliveries that are dealt with when this is logged.
     pub deliveries: Vec<Delivery>,
     /// Entries of others that are ours when this is logged.
-    pub receipts: Vec<(Origin, u64, Option<(Text, IpAddr)>)>,
+    pub receipts: Vec<Due>,
     /// What follows when this is logged.
     pub after: Vec<After>,
     /// Plans in use when this is on disk.
@@ -159,7 +162,7 @@ impl Robot {
             for (group, version) in draft.adopted.drain(..) {
                 if let Some(level) = self.levels.iter_mut().find(|l| l.group == group) {
                     level.durable = version;
-                    self.renewal.news = true;
+                    self.news = true;
                 }
             }
             if std::mem::take(&mut draft.begins) {

@@ -32,11 +32,12 @@ impl Robot {
         self.hold(unit, 0);
         let own = matches!(self.units[&unit], Hold::Own { .. });
         let name = parcel.name.clone();
-        if own && !self.register.unlogged.contains(&name) {
-            if let Some(&server) = self.register.bindings.get(&name) {
-                parcel.server = Some(server);
-                return self.pass_to_owner(parcel);
-            }
+        if own
+            && !self.register.unlogged.contains(&name)
+            && let Some(&server) = self.register.bindings.get(&name)
+        {
+            parcel.server = Some(server);
+            return self.pass_to_owner(parcel);
         }
         let waiting = self.register.waiting.entry(name.clone()).or_default();
         if waiting.iter().any(|known| known.path == parcel.path) {

@@ -17,7 +17,7 @@ impl Robot {
         if Some(&group) == self.settings.path.last() {
             self.draft.records.push(Record::Granted(grant.clone()));
         }
-        self.renewal.news = true;
+        self.news = true;
     }
 
     /// Requests in a window; nothing if there is no limit.

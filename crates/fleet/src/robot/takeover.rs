@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::pump::After;
-use super::{Robot, Route};
+use super::{Hold, Robot, Route, Task};
 use crate::flaw::Flaw;
 use crate::identity::{Session, Unit};
 use crate::io::Output;
@@ -52,6 +52,12 @@ impl Robot {
             };
             let Some(log) = log else {
                 level.asked.remove(asked);
+                let group = level.group;
+                if self.makes(group) {
+                    // the engine may have forgotten the seal
+                    let token = self.token(Task::Heal);
+                    self.outputs.push(Output::Seal(token, session));
+                }
                 continue;
             };
             let Some(plan) = level.plan.clone() else {
@@ -73,6 +79,10 @@ impl Robot {
                     if !matches!(record, Record::Held(_)) {
                         self.draft.records.push(record);
                     }
+                }
+                // what is on its way to another already goes again, with this
+                if matches!(self.units.get(&unit), Some(Hold::Packed { .. })) {
+                    self.pack_again(unit);
                 }
             }
             self.draft

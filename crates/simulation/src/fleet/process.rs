@@ -84,8 +84,8 @@ pub struct Process {
     pub disk: Vec<Arc<Vec<Record>>>,
     /// What is not.
     pub unwritten: VecDeque<(u64, Arc<Vec<Record>>)>,
-    /// When the disk is free again.
-    pub disk_free: Millis,
+    /// When the commit under way ends, and the one after it.
+    pub commits: (Millis, Millis),
     /// Pages of each server, and how often they were visited.
     pub rows: BTreeMap<Unit, BTreeMap<Page, u32>>,
     /// Servers that may be asked.
@@ -118,7 +118,7 @@ impl Process {
             slow: 0,
             disk: Vec::new(),
             unwritten: VecDeque::new(),
-            disk_free: 0,
+            commits: (0, 0),
             rows: BTreeMap::new(),
             lines: BTreeMap::new(),
             writing: None,
@@ -138,10 +138,33 @@ impl Process {
         self.rows.clear();
         self.lines.clear();
         self.writing = None;
+        self.commits = (0, 0);
         self.look_at = 0;
         self.subjects.clear();
         self.sleepy = None;
         self.doomed = None;
+    }
+
+    /// When a write that comes now is on disk, if a commit takes so long: all that come while one
+    /// is under way go into the next.
+    pub fn commit_at(&mut self, now: Millis, takes: Millis) -> Millis {
+        let (mut current, mut next) = self.commits;
+        if current <= now {
+            (current, next) = if next > now {
+                (next, 0)
+            } else {
+                (now + takes, now + takes)
+            };
+            if next > 0 {
+                self.commits = (current, current);
+                return current;
+            }
+        }
+        if next <= current {
+            next = current + takes;
+        }
+        self.commits = (current, next);
+        next
     }
 
     /// The rows as the disk has them.

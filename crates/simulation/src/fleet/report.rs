@@ -19,22 +19,14 @@ pub struct Report {
     pub late: u64,
     /// Pauses at the gate.
     pub pauses_at_gate: u64,
-    /// Entries sent, and sent again.
-    pub sent: u64,
-    /// See `sent`.
-    pub sent_again: u64,
+    /// URLs in published batches, those passed on and sent again among them.
+    pub entries: u64,
     /// Distinct pairs of a robot and a URL for another robot.
     pub pairs: u64,
     /// The most hops of an entry.
     pub most_hops: u8,
-    /// Entries given up after too many hops; they came again.
-    pub too_many_hops: u64,
-    /// Units taken over and handed.
-    pub taken_over: u64,
-    /// See `taken_over`.
+    /// Units handed over in order.
     pub handed: u64,
-    /// Lower plans that were refused.
-    pub lower_plans: u64,
     /// Sessions that were evicted.
     pub evicted: u64,
     /// Messages published.

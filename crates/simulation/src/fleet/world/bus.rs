@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fleet::identity::Millis;
 use fleet::io::{Delivery, Input, Outcome, Output, Tail};
 use fleet::key::{Key, Value};
-use fleet::parcel::{Message, Subject};
+use fleet::parcel::{Cargo, Message, Subject};
 use rand::RngExt;
 
 use super::super::checks::{Broken, broken, moves_only_what_it_must};
@@ -236,7 +236,9 @@ impl World<'_> {
     fn publish(&mut self, subject: Subject, message: &Message) -> Outcome {
         self.report.messages += 1;
         if let Message::Batch(batch) = message {
-            for (number, _) in &batch.entries {
+            self.report.most_hops = self.report.most_hops.max(batch.hops);
+            for (number, cargo) in &batch.entries {
+                self.report.entries += u64::from(matches!(cargo, Cargo::Url(_)));
                 self.checks.published(batch.origin.session, *number);
             }
         }

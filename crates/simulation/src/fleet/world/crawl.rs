@@ -23,15 +23,18 @@ impl World<'_> {
                     let process = &mut self.processes[index];
                     process.apply(&records);
                     process.unwritten.push_back((number, records));
-                    let slow = process.slow;
+                    let slow = if self.now < self.calm_from {
+                        process.slow
+                    } else {
+                        0
+                    };
                     let extra = if slow > 0 {
                         self.rng.random_range(0..slow)
                     } else {
                         0
                     };
                     let process = &mut self.processes[index];
-                    let at = process.disk_free.max(self.now) + fast + extra;
-                    process.disk_free = at;
+                    let at = process.commit_at(self.now, fast + extra);
                     self.push(at, index, Event::Written(number));
                 }
                 Output::Resolve(name) => {
@@ -48,6 +51,7 @@ impl World<'_> {
                     let robot = process.settings.robot;
                     process.rows.remove(&unit);
                     process.lines.remove(&unit);
+                    self.report.handed += 1;
                     self.tell(|| format!("{robot} has handed {unit} over"));
                 }
                 Output::Reset => {
