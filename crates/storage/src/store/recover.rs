@@ -68,40 +68,14 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
         }
     }
 
-    let mut host_names = Seen::new();
-    let mut host_prints = HashMap::new();
-    let mut extents: Vec<Option<Extent>> = Vec::new();
-    let mut hosts_end = reader.tables.length(Table::Hosts)?.next_multiple_of(UNIT);
-    for found in reader.extents() {
-        let (id, extent, row) = found?;
-        let index = id.0 as usize;
-        if index >= extents.len() {
-            extents.resize(index + 1, None);
-        }
-        // a host only ever moves to a larger extent
-        if extents[index].is_none_or(|held| held.class <= extent.class) {
-            extents[index] = Some(extent);
-        }
-        let print = identity.key.fingerprint(&row.name);
-        host_names.insert(print, id.0);
-        host_prints.insert(id, print as u64);
-        hosts_end = hosts_end.max(extent.offset + extent.capacity());
-    }
-    extents.resize(extents.len().max(host_count), None);
-    let lost = extents.iter().filter(|extent| extent.is_none()).count();
-    if lost > 0 {
-        damage.push(Damage {
-            path: reader.tables.path(Table::Hosts),
-            what: format!("{lost} of {} hosts are not readable", extents.len()),
-        });
-    }
+    let hosts = Hosts::find(&reader, host_count, &mut damage)?;
     let observations = reader.tables.observations()?;
     let learnt = record::read(&reader.tables, Record::Learnt)?;
     let keeper = record::read(&reader.tables, Record::Keeper)?;
-    let account = match Account::read(&reader, &extents)? {
+    let account = match Account::read(&reader, &hosts.extents)? {
         Some(account) => account,
-        None if pages == 0 && extents.is_empty() => Account::default(),
-        None => make_account(&mut reader, &mut journal, &extents, &host_prints)?,
+        None if pages == 0 && hosts.extents.is_empty() => Account::default(),
+        None => make_account(&mut reader, &mut journal, &hosts)?,
     };
     Ok(Store {
         account,
@@ -115,9 +89,9 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
         urls_end,
         new_slots: Vec::new(),
         new_urls: Vec::new(),
-        host_names,
-        extents,
-        hosts_end,
+        host_names: hosts.names,
+        extents: hosts.extents,
+        hosts_end: hosts.end,
         new_hosts: Vec::new(),
         observations,
         checkpoint: None,
@@ -127,14 +101,60 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
     })
 }
 
+/// The hosts as their table has them.
+struct Hosts {
+    names: Seen,
+    /// Short fingerprints of the names.
+    prints: HashMap<HostId, u64>,
+    extents: Vec<Option<Extent>>,
+    /// Where the next one is put.
+    end: u64,
+}
+
+impl Hosts {
+    /// Goes through the table; pages have so many hosts at least.
+    fn find(reader: &Reader, count: usize, damage: &mut Vec<Damage>) -> Result<Self> {
+        let mut hosts = Self {
+            names: Seen::new(),
+            prints: HashMap::new(),
+            extents: Vec::new(),
+            end: reader.tables.length(Table::Hosts)?.next_multiple_of(UNIT),
+        };
+        for found in reader.extents() {
+            let (id, extent, row) = found?;
+            let index = id.0 as usize;
+            if index >= hosts.extents.len() {
+                hosts.extents.resize(index + 1, None);
+            }
+            // a host only ever moves to a larger extent
+            if hosts.extents[index].is_none_or(|held| held.class <= extent.class) {
+                hosts.extents[index] = Some(extent);
+            }
+            let print = reader.key.fingerprint(&row.name);
+            hosts.names.insert(print, id.0);
+            hosts.prints.insert(id, print as u64);
+            hosts.end = hosts.end.max(extent.offset + extent.capacity());
+        }
+        let extents = &mut hosts.extents;
+        extents.resize(extents.len().max(count), None);
+        let lost = extents.iter().filter(|extent| extent.is_none()).count();
+        if lost > 0 {
+            damage.push(Damage {
+                path: reader.tables.path(Table::Hosts),
+                what: format!(
+                    "{lost} of {} hosts are not readable; what they asked for is forgotten",
+                    extents.len()
+                ),
+            });
+        }
+        Ok(hosts)
+    }
+}
+
 /// Goes through everything and writes the summary in a commit of its own.
-fn make_account(
-    reader: &mut Reader,
-    journal: &mut Journal,
-    extents: &[Option<Extent>],
-    names: &HashMap<HostId, u64>,
-) -> Result<Account> {
-    let mut account = Account::make(reader, extents, |id| names.get(&id).copied())?;
+fn make_account(reader: &mut Reader, journal: &mut Journal, hosts: &Hosts) -> Result<Account> {
+    let names = |id| hosts.prints.get(&id).copied();
+    let mut account = Account::make(reader, &hosts.extents, names)?;
     let mut frame = Frame::new();
     account.put(&mut frame);
     journal.append(&mut frame)?;
