@@ -8,6 +8,7 @@
 
 use crate::drive::Heard;
 use crate::message::{Event, Found, Stored, VisitResult, Visited, Write};
+use crate::offline;
 use crate::visit::millis;
 use frontier::trap::Traps;
 use parse::TextPrint;
@@ -23,6 +24,8 @@ use storage::{
 const BATCH: usize = 512;
 /// Batches are at least this far apart: a sync costs the same for one page as for many.
 const PACE: Duration = Duration::from_millis(20);
+/// Pages that are new since the traps were kept: so many URLs are read again after a crash.
+const KEEP_TRAPS: u32 = 100_000;
 /// Redirects followed from page to page.
 const MOST_REDIRECTS: usize = 10;
 /// Texts remembered for each host, to tell near-duplicates in a row.
@@ -36,6 +39,8 @@ pub struct Archivist {
     recent: HashMap<u32, VecDeque<TextPrint>>,
     /// The origins of hosts the keeper knows.
     told_hosts: u32,
+    /// Pages counted when the traps were last kept.
+    kept_traps: u32,
 }
 
 impl Archivist {
@@ -43,6 +48,7 @@ impl Archivist {
     pub fn new(store: Store, archive: Option<Archive>, traps: Traps) -> Self {
         Self {
             told_hosts: store.host_count(),
+            kept_traps: store.page_count(),
             store,
             archive,
             traps,
@@ -66,7 +72,19 @@ impl Archivist {
                     return;
                 }
             }
+            if self.store.page_count() - self.kept_traps >= KEEP_TRAPS {
+                self.keep_traps();
+            }
             std::thread::sleep(PACE.saturating_sub(began.elapsed()));
+        }
+        self.keep_traps();
+    }
+
+    /// A start that finds them need not read the URLs of all pages.
+    fn keep_traps(&mut self) {
+        self.kept_traps = self.store.page_count();
+        if let Err(error) = offline::keep_traps(&self.store, &self.traps) {
+            tracing::warn!(%error, "the next start will have to read all URLs");
         }
     }
 
