@@ -73,6 +73,8 @@ pub struct PageView {
     pub cut_links: u32,
     /// What follows in the body was not read: it is longer than the limits.
     pub cut: bool,
+    /// Why the last difference was minor, if it was.
+    pub minor_because: Option<&'static str>,
 }
 
 impl PageView {
@@ -84,7 +86,8 @@ impl PageView {
     ) -> storage::Result<Self> {
         let row = entry.row.clone().unwrap_or_default();
         let answered = row.visits > 0;
-        let cut = robot::notes::Notes::of(&row).cut;
+        let notes = robot::notes::Notes::of(&row);
+        let cut = notes.cut;
         let name = hosts.get(&entry.host).map(|host| plain(&host.name));
         Ok(Self {
             url: plain(&reader.address(entry.id)?.url),
@@ -108,6 +111,7 @@ impl PageView {
             length: answered.then_some(row.length),
             cut_links: cut.links,
             cut: cut.body,
+            minor_because: notes.noise.map(parse::change::Noise::word),
         })
     }
 
