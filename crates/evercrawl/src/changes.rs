@@ -5,6 +5,7 @@ use crate::interrupt::stop_on_interrupt;
 use crate::moment::Moment;
 use crate::terminal::complain;
 use anyhow::Result;
+use parse::change::Noise;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::io::Write;
@@ -23,8 +24,10 @@ A line for each change, in the order in which they were stored:
   {\"time\":…,\"kind\":\"changed\",\"url\":…,\"status\":200,\"digest\":\"sha1:…\",\"previous\":\"sha1:…\"}
 
   kind      first    the first copy of a page
-            changed  its main text changed
-            minor    something changed, but not its main text (with --minor)
+            changed  a visitor would see that its content says something else
+            minor    something else differs (with --minor); `reason` tells what: markup, around
+                     (menus, footers, advertisements), ticking (how long ago, how many views),
+                     restless (parts that differ at nearly every look)
             gone     it was missing twice in a row
   digest    of the body as transferred; `previous` is that of the copy before, where the log has it
 
@@ -58,6 +61,9 @@ struct Change {
     kind: &'static str,
     url: String,
     status: u16,
+    /// Why a minor change is minor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -148,6 +154,7 @@ impl Change {
             kind,
             url,
             status: observation.status,
+            reason: Noise::from_number(observation.reason).map(Noise::word),
             digest: there.then(|| digest_text(&observation.digest)),
             previous: previous.map(|digest| digest_text(&digest)),
         }

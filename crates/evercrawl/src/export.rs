@@ -17,7 +17,8 @@ use target::Target;
 const MORE: &str = "\
 Formats:
   csv      one row for each page: url, host, state, status, depth, times, visits, changes, minor,
-           failure, digest, content type, length, links left out, whether it was cut
+           failure, digest, content type, length, links left out, whether it was cut,
+           why its last difference was minor
   parquet  the same columns, typed and compressed
   urls     one URL a line
   warc     the archive's records in one file, one gzip member each; damaged ones are left out
@@ -155,6 +156,7 @@ fn columns() -> Vec<Column> {
         ("length", Kind::Number),
         ("cut_links", Kind::Number),
         ("cut", Kind::Text),
+        ("minor_because", Kind::Text),
     ];
     columns.map(|(name, kind)| Column::new(name, kind)).into()
 }
@@ -184,4 +186,5 @@ fn push(columns: &mut [Column], page: &PageView) {
     next().number(page.length.map(u64::cast_signed));
     next().number(Some(i64::from(page.cut_links)));
     next().text(Some(if page.cut { "true" } else { "false" }));
+    next().text(page.minor_because);
 }

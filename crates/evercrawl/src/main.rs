@@ -9,6 +9,7 @@ mod config;
 mod crawl;
 mod data;
 mod demo;
+mod diff;
 mod export;
 mod fingerprint;
 mod get;
@@ -48,6 +49,7 @@ enum Command {
     Config(config::Arguments),
     Crawl(crawl::Arguments),
     Demo(demo::Arguments),
+    Diff(diff::Arguments),
     Export(export::Arguments),
     Fit(lab::fit::Arguments),
     Get(get::Arguments),
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         Command::Config(arguments) => config::run(&arguments),
         Command::Crawl(arguments) => crawl::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Fit(arguments) => lab::fit::run(&arguments),
         Command::Get(arguments) => get::run(&arguments),

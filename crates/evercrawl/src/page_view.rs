@@ -123,6 +123,8 @@ pub struct PageView {
     pub cut_links: u32,
     /// What follows in the body was not read: it is longer than the limits.
     pub cut: bool,
+    /// Why the last difference was minor, if it was.
+    pub minor_because: Option<&'static str>,
 }
 
 impl PageView {
@@ -130,7 +132,8 @@ impl PageView {
     pub fn read(names: &mut Names, entry: &PageEntry) -> storage::Result<Self> {
         let row = entry.row.clone().unwrap_or_default();
         let answered = row.visits > 0;
-        let cut = robot::notes::Notes::of(&row).cut;
+        let notes = robot::notes::Notes::of(&row);
+        let cut = notes.cut;
         Ok(Self {
             url: plain(&names.reader.address(entry.id)?.url),
             host: names.of(entry.host)?.to_owned(),
@@ -153,6 +156,7 @@ impl PageView {
             length: answered.then_some(row.length),
             cut_links: cut.links,
             cut: cut.body,
+            minor_because: notes.noise.map(parse::change::Noise::word),
         })
     }
 

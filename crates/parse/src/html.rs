@@ -7,10 +7,11 @@ mod raw;
 mod reader;
 mod references;
 mod refresh;
+mod region;
 mod tokens;
 
 use crate::charset::{Format, decode};
-use crate::print::TextPrint;
+use crate::print::{Builder, PageText, Shown};
 use encoding_rs::{Encoding, UTF_8};
 use url::Url;
 
@@ -89,8 +90,8 @@ pub struct PageContent {
     pub title: Option<String>,
     /// The character set's name by the Encoding Standard.
     pub charset: &'static str,
-    /// The fingerprint of the text.
-    pub text: TextPrint,
+    /// What it says, as fingerprints.
+    pub text: PageText,
 }
 
 impl PageContent {
@@ -121,6 +122,20 @@ pub fn read_page(body: &[u8], content_type: Option<&str>, address: &Url) -> Page
     read_page_within(body, content_type, address, Limits::default())
 }
 
+/// The text of a page in blocks, as people read it.
+pub fn show_page(
+    body: &[u8],
+    content_type: Option<&str>,
+    address: Option<&Url>,
+) -> (PageText, Vec<Shown>) {
+    let tld = address
+        .and_then(Url::domain)
+        .and_then(|domain| domain.rsplit('.').next());
+    let (page, _) = decode(body, content_type, Format::Html, tld);
+    let found = reader::read(&page, Limits::default(), Builder::showing());
+    (found.text, found.shown)
+}
+
 /// Reads a page within the given limits.
 pub fn read_page_within(
     body: &[u8],
@@ -132,7 +147,7 @@ pub fn read_page_within(
         .domain()
         .and_then(|domain| domain.rsplit('.').next());
     let (page, encoding) = decode(body, content_type, Format::Html, tld);
-    let found = reader::read(&page, limits);
+    let found = reader::read(&page, limits, Builder::default());
     // a base of another scheme would take every link out of the Web
     let base = found
         .base

@@ -4,6 +4,7 @@
 //! meant for a body. All of them take any bytes, never fail, take time linear in the body and say
 //! what they left out. A body arrives decoded as to transfer and content encoding.
 
+pub mod change;
 pub mod charset;
 pub mod dates;
 pub mod feed;
@@ -14,7 +15,9 @@ pub mod sitemap;
 mod xml;
 
 pub use feed::{Feed, FeedEntry, read_feed};
-pub use html::{Limits, Link, LinkKind, PageContent, Refresh, read_page, read_page_within};
+pub use html::{
+    Limits, Link, LinkKind, PageContent, Refresh, read_page, read_page_within, show_page,
+};
 pub use kind::{Kind, kind_of};
-pub use print::{Sameness, TextPrint, read_text};
+pub use print::{PageText, Sameness, Shown, TextPrint, read_text, show_text, text_of};
 pub use sitemap::{Sitemap, SitemapEntry, SitemapKind, read_sitemap};

@@ -1,13 +1,14 @@
-//! The fingerprint of what a page says, deaf to what only flickers.
+//! The fingerprint of what a page says, deaf to what ticks by itself and to what stands around.
 #![doc = include_str!("print/README.md")]
 
 mod accumulate;
 mod blocks;
 mod context;
 mod numbers;
+pub(crate) mod tree;
 mod words;
 
-pub(crate) use blocks::{Builder, Place};
+pub(crate) use blocks::{Builder, Form};
 
 use crate::charset::{Format, decode};
 
@@ -18,6 +19,50 @@ pub struct TextPrint {
     pub exact: u64,
     /// A `SimHash`: few differing bits mean a similar text.
     pub similar: u64,
+}
+
+/// Parts of a page that are told apart: two divisions into [`DIVISION`] of them, so that two blocks that
+/// share a part of the one seldom share one of the other.
+pub const PARTS: usize = 2 * DIVISION;
+/// Parts of each division.
+pub const DIVISION: usize = 24;
+
+/// What a page says at one look, and where in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageText {
+    /// Of the content.
+    pub print: TextPrint,
+    /// Of the title.
+    pub title: u16,
+    /// Of the text that does not count.
+    pub around: u16,
+    /// Of the words in the content that tick by themselves.
+    pub ticks: u16,
+    /// Five bits of the content of each part.
+    pub parts: [u8; PARTS],
+}
+
+impl Default for PageText {
+    fn default() -> Self {
+        Self {
+            print: TextPrint::default(),
+            title: 0,
+            around: 0,
+            ticks: 0,
+            parts: [0; PARTS],
+        }
+    }
+}
+
+/// A block of text, as people read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Its text, white space collapsed.
+    pub text: String,
+    /// Whether it is a part of the content.
+    pub counts: bool,
+    /// Where in the page it is.
+    pub path: u64,
 }
 
 /// How two texts compare.
@@ -58,23 +103,45 @@ impl TextPrint {
     }
 }
 
-/// The print of a body that is no HTML: plain text, JSON and the like. All of it counts.
-pub fn read_text(body: &[u8], content_type: Option<&str>) -> TextPrint {
+/// The text of a body that is no HTML: plain text, JSON and the like. All of it counts.
+pub fn read_text(body: &[u8], content_type: Option<&str>) -> PageText {
     let (text, _) = decode(body, content_type, Format::Text, None);
-    let mut builder = Builder::for_bytes(text.len());
+    let mut builder = Builder::default();
+    plain(&text, &mut builder);
+    builder.finish()
+}
+
+/// The blocks of such a body.
+pub fn show_text(body: &[u8], content_type: Option<&str>) -> (PageText, Vec<Shown>) {
+    let (text, _) = decode(body, content_type, Format::Text, None);
+    let mut builder = Builder::showing();
+    plain(&text, &mut builder);
+    builder.finish_showing()
+}
+
+/// The text of blocks that were shown, and perhaps altered since: of those that count.
+pub fn text_of(blocks: &[Shown]) -> PageText {
+    let mut builder = Builder::default();
+    for block in blocks.iter().filter(|block| block.counts) {
+        builder.text(&block.text, false);
+        builder.end_block(Form::Plain);
+    }
+    builder.finish()
+}
+
+fn plain(text: &str, builder: &mut Builder) {
     if text.trim_start().starts_with(['{', '[']) {
         // JSON: punctuation separates as white space does
         for piece in text.split(['{', '}', '[', ']', ',', '"']) {
             builder.text(piece, false);
         }
-        builder.end_block(Place::Whole);
+        builder.end_block(Form::Plain);
     } else {
         for paragraph in text.split("\n\n") {
             builder.text(paragraph, false);
-            builder.end_block(Place::Whole);
+            builder.end_block(Form::Plain);
         }
     }
-    builder.finish()
 }
 
 #[cfg(test)]

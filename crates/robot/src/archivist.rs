@@ -188,6 +188,11 @@ impl Archivist {
                 millis: took,
                 bytes,
                 digest: row.as_ref().map(|row| row.digest).unwrap_or_default(),
+                reason: row.as_ref().map_or(0, |row| {
+                    crate::notes::Notes::of(row)
+                        .noise
+                        .map_or(0, |noise| noise as u8)
+                }),
             });
         }
         if let Some(row) = row {

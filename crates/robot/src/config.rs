@@ -35,6 +35,21 @@ pub struct Config {
     pub archive: Archive,
     pub state: State,
     pub metrics: Metrics,
+    pub watch: Vec<WatchRule>,
+}
+
+/// What counts as a change on some pages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)] // the sample explains every key
+pub struct WatchRule {
+    pub pages: String,
+    #[serde(default)]
+    pub select: Vec<String>,
+    #[serde(default)]
+    pub ignore: Vec<String>,
+    #[serde(default)]
+    pub ignore_text: Vec<String>,
 }
 
 /// Where everything is kept.

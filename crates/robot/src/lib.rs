@@ -18,8 +18,10 @@ pub mod offline;
 pub mod reading;
 pub mod view;
 mod visit;
+pub mod watch;
 
 pub use crawl::{Crawl, Mended, StartError, archive_directory, check, start, state_directory};
 pub use keeper::Until;
 pub use losses::Losses;
+pub use reading::look;
 pub use visit::Intake;

@@ -3,11 +3,12 @@
 use crate::config::Config;
 use crate::message::Found;
 use crate::notes::Cut;
+use crate::watch::Watch;
 use fetch::Exchange;
 use frontier::directives::Directives;
 use frontier::key::{Canonical, Refused, parse_link};
 use frontier::scope::Scope;
-use parse::{Kind, TextPrint};
+use parse::{Kind, PageText, Shown, TextPrint};
 use std::collections::HashSet;
 use storage::{PageId, Time};
 use url::Url;
@@ -19,13 +20,14 @@ pub struct Rules {
     pub(crate) agent: String,
     pub(crate) follow_nofollow: bool,
     pub(crate) max_decoded: u64,
+    pub(crate) watch: Watch,
 }
 
 /// What a body says.
 #[derive(Default)]
 pub(crate) struct Reading {
     pub links: Vec<Found>,
-    pub print: TextPrint,
+    pub text: PageText,
     pub directives: Directives,
     /// What did not fit.
     pub cut: Cut,
@@ -53,6 +55,8 @@ impl Rules {
             agent: config.identity.agent.clone(),
             follow_nofollow: config.directives.follow_nofollow,
             max_decoded: config.fetch.max_decoded_bytes,
+            // checked with the configuration
+            watch: Watch::new(&config.watch).unwrap_or_default(),
         }
     }
 
@@ -88,7 +92,7 @@ impl Rules {
         };
         reading.cut.body = exchange.truncated.is_some();
         let Ok(mut decoded) = exchange.decoded(self.max_decoded) else {
-            reading.print = print_of(&exchange.body);
+            reading.text = print_of(&exchange.body);
             return reading;
         };
         let content_type = exchange.content_type();
@@ -106,7 +110,7 @@ impl Rules {
         match parse::kind_of(body, content_type) {
             Kind::Html => self.read_html(from, body, content_type, &mut reading),
             Kind::Sitemap => {
-                reading.print = print_of(body);
+                reading.text = print_of(body);
                 let sitemap = parse::read_sitemap(body, content_type);
                 let index = sitemap.kind == parse::SitemapKind::Index;
                 reading.cut.links += sitemap.dropped as u32;
@@ -122,7 +126,7 @@ impl Rules {
                 }
             }
             Kind::Feed => {
-                reading.print = print_of(body);
+                reading.text = print_of(body);
                 let feed = parse::read_feed(body, content_type);
                 reading.cut.links += feed.dropped as u32;
                 reading.cut.body |= body.len() > parse::sitemap::MOST_BYTES;
@@ -136,8 +140,8 @@ impl Rules {
                     }));
                 }
             }
-            Kind::Text => reading.print = parse::read_text(body, content_type),
-            Kind::Binary => reading.print = print_of(body),
+            Kind::Text => reading.text = parse::read_text(body, content_type),
+            Kind::Binary => reading.text = print_of(body),
         }
         reading
     }
@@ -150,7 +154,10 @@ impl Rules {
         reading: &mut Reading,
     ) {
         let content = parse::read_page(body, content_type, from.url);
-        reading.print = content.text;
+        reading.text = match self.watch.rule(from.url) {
+            Some(rule) => rule.show(body, content_type, from.url).0,
+            None => content.text,
+        };
         for (agent, said) in &content.meta_robots {
             let said = Directives::from_meta(&self.agent, agent, said);
             reading.directives = reading.directives.and(said);
@@ -199,13 +206,34 @@ impl Rules {
 }
 
 /// Of a body without text: all of it counts.
-fn print_of(body: &[u8]) -> TextPrint {
+fn print_of(body: &[u8]) -> PageText {
     let digest = storage::digest(body);
     let half =
         |from: usize| u64::from_le_bytes(digest[from..from + 8].try_into().expect("8 bytes"));
-    TextPrint {
-        exact: half(0) | 1,
-        similar: half(8),
+    PageText {
+        print: TextPrint {
+            exact: half(0) | 1,
+            similar: half(8),
+        },
+        ..PageText::default()
+    }
+}
+
+/// What the robot reads of a body for comparing it: its fingerprints, and the text in blocks if it
+/// has any.
+pub fn look(
+    watch: &Watch,
+    url: &Url,
+    body: &[u8],
+    content_type: Option<&str>,
+) -> (PageText, Vec<Shown>) {
+    match parse::kind_of(body, content_type) {
+        Kind::Html => match watch.rule(url) {
+            Some(rule) => rule.show(body, content_type, url),
+            None => parse::show_page(body, content_type, Some(url)),
+        },
+        Kind::Text => parse::show_text(body, content_type),
+        Kind::Sitemap | Kind::Feed | Kind::Binary => (print_of(body), Vec::new()),
     }
 }
 

@@ -266,7 +266,7 @@ impl Intake {
         let directives = reading.directives;
         let keep = self.archive && directives.archive && (directives.index || self.archive_noindex);
         let digest = storage::digest(&exchange.body);
-        let answer = Answer::of(exchange, digest, reading.print, reading.cut);
+        let answer = Answer::of(exchange, digest, reading.text, reading.cut);
         let original = keep.then(|| row.clone());
         let comparison = compare::copy(row, answer, now.wall);
         let records = original.map_or_else(Records::default, |original| {
@@ -278,7 +278,7 @@ impl Intake {
             record: records.copy,
             request: records.request,
             links: reading.links,
-            print: first.then(|| (reading.print, from.url.clone())),
+            print: first.then(|| (reading.text.print, from.url.clone())),
             ..report(visit, now, comparison)
         }
     }

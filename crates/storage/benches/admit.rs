@@ -187,6 +187,7 @@ fn commit() {
                 millis: 30,
                 bytes: 20_000,
                 digest: [7; 20],
+                reason: 0,
             });
         }
         batch.hosts.push((host, vec![1; 300]));

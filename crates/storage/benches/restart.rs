@@ -124,6 +124,7 @@ fn make(directory: &Path, pages: u32, visits: u64) {
             millis: 30,
             bytes: 20_000,
             digest: [7; 20],
+            reason: 0,
         });
         batch.learnt = Some(vec![first as u8; 20_000]);
         store.commit(&batch).unwrap();

@@ -12,9 +12,9 @@ pub use archive::{Archive, Place};
 pub use error::{Error, Result};
 pub use store::{
     Admission, Batch, Candidate, Causes, Damage, Durability, HostId, HostRow, MEMO_LIMIT, Mark,
-    NOTE_LIMIT, Observation, Observations, Order, Outcome, PageAddress, PageBrief, PageEntry,
-    PageId, PageRow, PageState, Position, RECORD_LIMIT, Reader, Selected, StateCounts, Store,
-    StoreOptions, Totals, Wanted, is_in_use,
+    NOTE_LIMIT, NOTES_LIMIT, Observation, Observations, Order, Outcome, PageAddress, PageBrief,
+    PageEntry, PageId, PageRow, PageState, Position, RECORD_LIMIT, Reader, Selected, StateCounts,
+    Store, StoreOptions, Totals, Wanted, is_in_use,
 };
 
 /// Milliseconds since the Unix epoch, given by the caller.

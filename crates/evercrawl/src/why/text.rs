@@ -5,6 +5,7 @@ use crate::crawl::bytes;
 use crate::moment::{Moment, duration};
 use crate::page_view::PageView;
 use crate::terminal::{plain, short};
+use parse::change::Noise;
 use std::fmt::Write;
 
 pub fn text(why: &Why) -> String {
@@ -37,6 +38,14 @@ pub fn text(why: &Why) -> String {
     }
     row("robots.txt", &robots(why));
     row("fetched", &fetched(page));
+    if let Some(reason) = page.minor_because {
+        let noise = Noise::ALL.into_iter().find(|noise| noise.word() == reason);
+        let meaning = noise.map_or(reason, Noise::meaning);
+        row(
+            "minor",
+            &format!("the last difference ({reason}): {meaning}"),
+        );
+    }
     if page.cut {
         let cut = "the copy ends at the limits (fetch.max_bytes, fetch.max_decoded_bytes): links and text after it are not known";
         row("cut", cut);

@@ -71,6 +71,7 @@ fn hostile_data_is_shown_and_not_obeyed() {
         millis: 1,
         bytes: 1,
         digest: digest(b"x"),
+        reason: 0,
     };
     let batch = Batch {
         pages: vec![(page, row)],

@@ -56,7 +56,7 @@ names! {
     ARTICLE = "article", ASIDE = "aside", B = "b", BASE = "base", BIG = "big",
     BLOCKQUOTE = "blockquote", BODY = "body", BR = "br", BUTTON = "button", CAPTION = "caption",
     CENTER = "center", CODE = "code", DD = "dd", DESC = "desc", DETAILS = "details", DIV = "div",
-    DL = "dl", DT = "dt", EM = "em", EMBED = "embed", FIELDSET = "fieldset",
+    DIALOG = "dialog", DL = "dl", DT = "dt", EM = "em", EMBED = "embed", FIELDSET = "fieldset",
     FIGCAPTION = "figcaption", FIGURE = "figure", FONT = "font", FOOTER = "footer",
     FOREIGN_OBJECT = "foreignobject", FORM = "form", FRAME = "frame", H1 = "h1", H2 = "h2",
     H3 = "h3", H4 = "h4", H5 = "h5", H6 = "h6", HEAD = "head", HEADER = "header", HR = "hr",
@@ -73,6 +73,11 @@ names! {
     U = "u", UL = "ul", VAR = "var", XMP = "xmp",
 }
 
+/// A shorter number that tells known names apart.
+pub(super) const fn number(name: Name) -> u64 {
+    (name as u64) ^ ((name >> 64) as u64)
+}
+
 /// What the reader does about an element, as bits.
 pub(super) type Traits = u8;
 
@@ -80,8 +85,8 @@ pub(super) type Traits = u8;
 pub(super) const BLOCK: Traits = 1;
 /// A heading.
 pub(super) const HEADING: Traits = 2;
-/// Text inside stands around what the page says, or may: a `div` that is an advertisement.
-pub(super) const REGION: Traits = 4;
+/// Contains other elements, and says by its tag, class or id what they are to the page.
+pub(super) const CONTAINER: Traits = 4;
 /// Bears a link or metadata.
 pub(super) const LINKS: Traits = 8;
 /// Its content is no markup.
@@ -91,11 +96,16 @@ pub(super) const ATTRIBUTES: Traits = 32;
 
 const KNOWN: &[(Traits, &[Name])] = &[
     (BLOCK | HEADING, &[H1, H2, H3, H4, H5, H6]),
-    (BLOCK | REGION, &[FOOTER, NAV, ASIDE]),
-    (BLOCK | REGION | ATTRIBUTES, &[DIV, UL, SECTION]),
-    (REGION, &[NOSCRIPT, SELECT, BUTTON]),
-    (REGION | ATTRIBUTES, &[INS]),
-    (REGION | LINKS, &[TEMPLATE]),
+    (
+        BLOCK | CONTAINER | ATTRIBUTES,
+        &[
+            DIV, UL, OL, SECTION, ARTICLE, MAIN, HEADER, FOOTER, NAV, ASIDE, DIALOG, MENU, FORM,
+            TABLE, DL, FIELDSET, DETAILS, BLOCKQUOTE, FIGURE,
+        ],
+    ),
+    (CONTAINER, &[NOSCRIPT, SELECT]),
+    (CONTAINER | ATTRIBUTES, &[INS]),
+    (CONTAINER | LINKS, &[TEMPLATE]),
     (LINKS | ATTRIBUTES, &[A, AREA, LINK, FRAME, BASE, META]),
     (LINKS | RAW | ATTRIBUTES, &[IFRAME]),
     (
@@ -108,8 +118,7 @@ const KNOWN: &[(Traits, &[Name])] = &[
     (
         BLOCK,
         &[
-            P, LI, OL, TR, TABLE, ARTICLE, MAIN, HEADER, DL, DT, DD, BLOCKQUOTE, PRE, FORM,
-            FIELDSET, LEGEND, FIGURE, FIGCAPTION, ADDRESS, CAPTION, HR, DETAILS, SUMMARY, OPTION,
+            P, LI, TR, DT, DD, PRE, LEGEND, FIGCAPTION, ADDRESS, CAPTION, HR, SUMMARY, OPTION,
             CENTER, BODY,
         ],
     ),

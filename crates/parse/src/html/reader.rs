@@ -4,8 +4,8 @@ use super::foreign::{Foreign, Space};
 use super::names::{self, Name, Traits};
 use super::references::{self, decode, decode_into};
 use super::tokens::{Attribute, Attributes, Token, Tokens};
-use super::{Limits, Link, LinkKind, Refresh, refresh};
-use crate::print::{Builder, Place, TextPrint};
+use super::{Limits, Link, LinkKind, Refresh, refresh, region};
+use crate::print::{Builder, Form, PageText, Shown};
 
 /// Longer titles are cut, in bytes.
 const TITLE_BYTES: usize = 1_024;
@@ -22,20 +22,21 @@ pub(super) struct Found {
     pub(super) meta_robots: Vec<(String, String)>,
     pub(super) refresh: Option<Refresh>,
     pub(super) title: Option<String>,
-    pub(super) text: TextPrint,
+    pub(super) text: PageText,
+    /// The blocks, if they were asked for.
+    pub(super) shown: Vec<Shown>,
 }
 
-/// Reads a whole page.
-pub(super) fn read(page: &str, limits: Limits) -> Found {
+/// Reads a whole page, its text into `text`.
+pub(super) fn read(page: &str, limits: Limits, text: Builder) -> Found {
     let mut reader = Reader {
         limits,
         found: Found::default(),
-        text: Builder::for_bytes(page.len()),
+        text,
         scratch: String::new(),
         templates: 0,
         in_link: false,
-        in_heading: false,
-        quiet: None,
+        form: Form::Plain,
     };
     let mut tokens = Tokens::new(page);
     let mut foreign = Foreign::default();
@@ -62,14 +63,6 @@ pub(super) fn read(page: &str, limits: Limits) -> Found {
     reader.finish()
 }
 
-/// A region whose text is not what the page says, open until its element is closed.
-struct Quiet {
-    name: Name,
-    depth: usize,
-    /// Not shown at all, rather than shown around the text.
-    hidden: bool,
-}
-
 struct Reader {
     limits: Limits,
     found: Found,
@@ -79,8 +72,8 @@ struct Reader {
     /// Open `template` elements: what they hold is not in the page.
     templates: usize,
     in_link: bool,
-    in_heading: bool,
-    quiet: Option<Quiet>,
+    /// What the current block is.
+    form: Form,
 }
 
 impl Reader {
@@ -97,29 +90,28 @@ impl Reader {
     }
 
     fn characters(&mut self, text: &str) {
-        if !self.quiet.as_ref().is_some_and(|quiet| quiet.hidden) {
-            self.text.text(text, self.in_link);
-        }
+        self.text.text(text, self.in_link);
     }
 
     fn end_block(&mut self) {
-        let place = if self.quiet.is_some() {
-            Place::Around
-        } else if self.in_heading {
-            Place::Heading
-        } else {
-            Place::Body
-        };
-        self.text.end_block(place);
+        self.text.end_block(self.form);
     }
 
     fn start(&mut self, name: Name, traits: Traits, space: Space, attributes: &Attributes) {
         if traits & names::BLOCK != 0 {
             self.end_block();
-            self.in_heading = traits & names::HEADING != 0;
+            self.form = match name {
+                names::H1 => Form::Headline,
+                _ if traits & names::HEADING != 0 => Form::Heading,
+                _ => Form::Plain,
+            };
         }
-        if traits & names::REGION != 0 {
-            self.start_region(name, attributes);
+        if traits & names::CONTAINER != 0 {
+            let region = region::of(name, attributes, self.text.traits());
+            if traits & names::BLOCK == 0 && region != 0 {
+                self.end_block();
+            }
+            self.text.open(names::number(name), region);
         }
         if traits & names::LINKS == 0 {
             return;
@@ -198,10 +190,9 @@ impl Reader {
             collapsed.push_str(word);
         }
         collapsed.truncate(collapsed.floor_char_boundary(TITLE_BYTES));
-        // what a page is called counts only when it says nothing else
         self.end_block();
-        self.text.text(&collapsed, false);
-        self.text.end_block(Place::Around);
+        self.text.text(without_counter(&collapsed), false);
+        self.text.end_block(Form::Title);
         self.found.title = Some(collapsed);
     }
 
@@ -209,47 +200,18 @@ impl Reader {
         let traits = names::traits(name);
         if traits & names::BLOCK != 0 {
             self.end_block();
-            self.in_heading = false;
+            self.form = Form::Plain;
         }
-        if traits & (names::LINKS | names::REGION) == 0 {
-            return;
+        if traits & names::CONTAINER != 0 {
+            if traits & names::BLOCK == 0 {
+                self.end_block();
+            }
+            self.text.close(names::number(name));
         }
         match name {
             names::A => self.in_link = false,
             names::TEMPLATE if !foreign => self.templates = self.templates.saturating_sub(1),
             _ => {}
-        }
-        if let Some(quiet) = &mut self.quiet
-            && quiet.name == name
-        {
-            quiet.depth -= 1;
-            if quiet.depth == 0 {
-                self.end_block();
-                self.quiet = None;
-            }
-        }
-    }
-
-    fn start_region(&mut self, name: Name, attributes: &Attributes) {
-        if let Some(quiet) = &mut self.quiet {
-            if quiet.name == name {
-                quiet.depth += 1;
-            }
-            return;
-        }
-        let hidden = matches!(name, names::NOSCRIPT | names::TEMPLATE);
-        let around = matches!(
-            name,
-            names::NAV | names::FOOTER | names::ASIDE | names::SELECT | names::BUTTON
-        ) || matches!(name, names::DIV | names::SECTION | names::INS | names::UL)
-            && is_advertisement(attributes);
-        if hidden || around {
-            self.end_block();
-            self.quiet = Some(Quiet {
-                name,
-                depth: 1,
-                hidden,
-            });
         }
     }
 
@@ -352,7 +314,7 @@ impl Reader {
 
     fn finish(mut self) -> Found {
         self.end_block();
-        self.found.text = self.text.finish();
+        (self.found.text, self.found.shown) = self.text.finish_showing();
         self.found
     }
 }
@@ -376,23 +338,13 @@ fn has_token(list: &str, token: &str) -> bool {
         .any(|word| word.eq_ignore_ascii_case(token))
 }
 
-/// Whether the element calls itself an advertisement.
-fn is_advertisement(attributes: &Attributes) -> bool {
-    let class = attributes
-        .get(Attribute::Class)
-        .unwrap_or("")
-        .split_ascii_whitespace();
-    class.chain(attributes.get(Attribute::Id)).any(|word| {
-        [
-            "ad",
-            "ads",
-            "advert",
-            "advertisement",
-            "adsbygoogle",
-            "sponsored",
-            "banner",
-        ]
-        .iter()
-        .any(|name| word.eq_ignore_ascii_case(name))
-    })
+/// A title without the number of unread messages in front.
+fn without_counter(title: &str) -> &str {
+    let rest = title
+        .strip_prefix('(')
+        .and_then(|rest| rest.split_once(')'));
+    match rest {
+        Some((count, rest)) if count.trim_end_matches('+').parse::<u32>().is_ok() => rest,
+        _ => title,
+    }
 }

@@ -18,11 +18,14 @@ pub(super) enum Attribute {
     Encoding,
     Class,
     Id,
+    Role,
+    Style,
+    Hidden,
     /// `color`, `face` or `size`: what makes `font` leave foreign content.
     FontStyle,
 }
 
-const ATTRIBUTES: usize = 11;
+const ATTRIBUTES: usize = 14;
 
 /// The attributes of one tag, as written. The first of several with one name counts.
 #[derive(Default)]
@@ -55,6 +58,9 @@ fn known(name: Name) -> Option<Attribute> {
     const ENCODING: Name = pack(b"encoding");
     const CLASS: Name = pack(b"class");
     const ID: Name = pack(b"id");
+    const ROLE: Name = pack(b"role");
+    const STYLE: Name = pack(b"style");
+    const HIDDEN: Name = pack(b"hidden");
     const COLOR: Name = pack(b"color");
     const FACE: Name = pack(b"face");
     const SIZE: Name = pack(b"size");
@@ -69,6 +75,9 @@ fn known(name: Name) -> Option<Attribute> {
         ENCODING => Attribute::Encoding,
         CLASS => Attribute::Class,
         ID => Attribute::Id,
+        ROLE => Attribute::Role,
+        STYLE => Attribute::Style,
+        HIDDEN => Attribute::Hidden,
         COLOR | FACE | SIZE => Attribute::FontStyle,
         _ => return None,
     })

@@ -1,12 +1,12 @@
-//! Hashes of words, folded into one exact fingerprint and one `SimHash` of three-word shingles.
+//! Hashes of words, folded into an exact fingerprint and into a `SimHash` of three-word shingles.
 
 /// Odd, with an even spread of bits: digits of the golden ratio, and of π.
-const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+pub(crate) const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 const SEED: u64 = 0x243F_6A88_85A3_08D3;
 
 /// Both halves of the 128-bit product, mixed.
 #[inline]
-pub(super) const fn fold(a: u64, b: u64) -> u64 {
+pub(crate) const fn fold(a: u64, b: u64) -> u64 {
     let product = (a as u128) * (b as u128);
     (product as u64) ^ ((product >> 64) as u64)
 }
@@ -33,28 +33,87 @@ const fn add_columns(a: u64, b: u64, c: u64) -> (u64, u64) {
     (either ^ c, (a & b) | (either & c))
 }
 
-/// Words go in, two fingerprints come out.
-pub(super) struct Accumulator {
-    exact: u64,
+/// A polynomial of word hashes: of two texts joined it follows from those of both, wherever they
+/// were cut. Texts are equal when it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Exact {
+    value: u64,
+    /// The base to the power of the number of words.
+    scale: u64,
+    /// What has no place in the order.
+    beside: u64,
+}
+
+impl Default for Exact {
+    fn default() -> Self {
+        Self {
+            value: 0,
+            scale: 1,
+            beside: 0,
+        }
+    }
+}
+
+impl Exact {
+    /// The polynomial of words, each told to `with`; and what has no place in their order.
+    #[inline]
+    pub(super) fn of(
+        words: impl Iterator<Item = u64>,
+        beside: u64,
+        mut with: impl FnMut(u64),
+    ) -> Self {
+        let (mut value, mut count) = (0u64, 0);
+        for word in words {
+            value = value.wrapping_mul(MULTIPLIER).wrapping_add(word);
+            count += 1;
+            with(word);
+        }
+        Self {
+            value,
+            scale: MULTIPLIER.wrapping_pow(count),
+            beside,
+        }
+    }
+
+    /// Adds what another text says after this one.
+    #[inline]
+    pub(super) fn join(&mut self, after: Self) {
+        self.value = self
+            .value
+            .wrapping_mul(after.scale)
+            .wrapping_add(after.value);
+        self.scale = self.scale.wrapping_mul(after.scale);
+        self.beside = self.beside.wrapping_add(after.beside);
+    }
+
+    /// Counts something that has no place in the order.
+    pub(super) fn add(&mut self, beside: u64) {
+        self.beside = self.beside.wrapping_add(beside);
+    }
+
+    /// Well mixed; 0 for nothing at all.
+    pub(super) fn finish(self) -> u64 {
+        if self == Self::default() {
+            0
+        } else {
+            let value = fold(self.value ^ self.scale.rotate_left(32), MULTIPLIER);
+            (value ^ fold(self.beside, MULTIPLIER)).max(1)
+        }
+    }
+}
+
+/// Words go in, a `SimHash` comes out.
+#[derive(Default)]
+pub(super) struct Similar {
     words: u64,
     /// The two words before the next one.
     before: [u64; 2],
     counts: Counts,
 }
 
-impl Accumulator {
-    pub(super) fn new() -> Self {
-        Self {
-            exact: SEED,
-            words: 0,
-            before: [0; 2],
-            counts: Counts::default(),
-        }
-    }
-
+impl Similar {
     #[inline]
     pub(super) fn push(&mut self, word: u64) {
-        self.exact = fold(self.exact ^ word, MULTIPLIER);
         self.words += 1;
         if self.words > 2 {
             let shingle = self.before[0].rotate_left(17) ^ self.before[1].rotate_left(31) ^ word;
@@ -63,18 +122,16 @@ impl Accumulator {
         self.before = [self.before[1], word];
     }
 
-    /// The fingerprints `(exact, similar)`; `(0, 0)` of nothing.
-    pub(super) fn finish(mut self) -> (u64, u64) {
+    /// The fingerprint; 0 of nothing.
+    pub(super) fn finish(mut self) -> u64 {
         if self.words == 0 {
-            return (0, 0);
+            return 0;
         }
         if self.words < 3 {
             let both = self.before[0].rotate_left(31) ^ self.before[1];
             self.counts.add(fold(both ^ SEED, MULTIPLIER));
         }
-        let similar = self.counts.majority();
-        // zero is kept for "no text"
-        (self.exact.max(1), similar)
+        self.counts.majority()
     }
 }
 
@@ -168,9 +225,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn wherever_a_text_is_cut_it_is_the_same() {
+        let of = |words: &[u64]| Exact::of(words.iter().copied(), 0, |_| ());
+        let words: Vec<u64> = (1..20).map(|i| fold(SEED ^ i, MULTIPLIER)).collect();
+        for cut in 0..words.len() {
+            let mut joined = of(&words[..cut]);
+            joined.join(of(&words[cut..]));
+            assert_eq!(joined, of(&words));
+        }
+        assert_ne!(of(&words[..2]).finish(), of(&[words[1], words[0]]).finish());
+        assert_eq!(Exact::default().finish(), 0);
+    }
+
     fn check_counts(length: u64) {
         let words: Vec<u64> = (0..length).map(|i| fold(SEED ^ i, MULTIPLIER)).collect();
-        let mut accumulator = Accumulator::new();
+        let mut accumulator = Similar::default();
         for word in &words {
             accumulator.push(*word);
         }
@@ -186,6 +256,6 @@ mod tests {
             .iter()
             .enumerate()
             .fold(0, |s, (bit, count)| s | (u64::from(*count > 0) << bit));
-        assert_eq!(accumulator.finish().1, expected);
+        assert_eq!(accumulator.finish(), expected);
     }
 }

@@ -1,4 +1,5 @@
-//! Numbers judged by the words beside them: views and visitors, months, "5 minutes ago".
+//! Numbers judged by the words beside them: how long ago, how many visitors, generated in how many
+//! seconds. They tick by themselves, whatever the page says.
 
 use super::words::{Sort, Word, hash};
 
@@ -9,32 +10,44 @@ macro_rules! word_set {
 }
 
 word_set!(COUNTED: "view" "views" "viewed" "viewing" "visit" "visits" "visitor" "visitors" "hits"
-    "online" "watching" "likes" "shares" "followers" "subscribers" "downloads" "votes" "upvotes"
-    "reads" "replies" "plays" "copyright" "counter" "unread");
-word_set!(MONTHS: "january" "february" "march" "april" "may" "june" "july" "august" "september"
-    "october" "november" "december" "jan" "feb" "mar" "apr" "jun" "jul" "aug" "sep" "sept" "oct"
-    "nov" "dec");
-word_set!(WEEKDAYS: "monday" "tuesday" "wednesday" "thursday" "friday" "saturday" "sunday" "mon"
-    "tue" "wed" "thu" "fri" "sat" "sun");
-word_set!(SHORT_TIMES: "second" "seconds" "sec" "secs" "ms" "milliseconds" "am" "pm");
-word_set!(HALF_DAYS: "am" "pm" "a.m" "p.m" "utc" "gmt" "cet" "cest" "est" "edt" "pst" "pdt");
+    "online" "watching" "likes" "shares" "followers" "subscribers" "upvotes" "reads" "plays"
+    "counter" "unread" "aufrufe" "besucher" "vues" "visiteurs" "visitas" "visite");
+word_set!(UNITS: "second" "seconds" "sec" "secs" "s" "minute" "minutes" "min" "mins" "m" "hour"
+    "hours" "hr" "hrs" "h" "day" "days" "d" "week" "weeks" "w" "month" "months" "mo" "year" "years"
+    "y" "yr" "yrs" "sekunde" "sekunden" "minuten" "stunde" "stunden" "tag" "tage" "tagen" "woche"
+    "wochen" "monat" "monate" "monaten" "jahr" "jahre" "jahren" "seconde" "secondes" "heure"
+    "heures" "jour" "jours" "semaine" "semaines" "mois" "an" "ans" "segundo" "segundos" "minuto"
+    "minutos" "hora" "horas" "semana" "semanas" "mes" "meses" "secondi" "minuti" "ora" "ore"
+    "giorno" "giorni" "settimana" "settimane" "mese" "mesi" "anno" "anni" "uur" "dag" "dagen"
+    "weken" "maand" "maanden" "jaar");
+// "3 hours ago", "2 days left", "2 ore fa", "3 dagen geleden".
+word_set!(AFTER: "ago" "left" "remaining" "fa" "geleden");
+// "vor 3 Stunden", "hace 3 horas".
+word_set!(BEFORE: "vor" "hace");
+/// "il y a 3 heures".
+const Y_A: [u64; 2] = [hash(b"y"), hash(b"a")];
+word_set!(MAKING: "generated" "rendered" "executed" "loaded" "elapsed" "queries" "cached" "took");
+word_set!(SHORT_TIMES: "second" "seconds" "sec" "secs" "s" "ms" "milliseconds" "queries");
 
 /// "ago": the two words before it are a clock.
 pub(super) const AGO: u64 = hash(b"ago");
 
-/// How far from a number a word still speaks about it: "1,204 page views", "May 5, 2026".
+/// How far from a number a word still speaks about it: "1,204 page views".
 const REACH: usize = 2;
 
-/// Marks as flicker the numbers of a block that count or tell the time.
+/// Marks as flicker the numbers of a block that tick.
 pub(super) fn mark(block: &mut [Word]) {
+    let mut making = None;
     for i in 0..block.len() {
         if block[i].hash() == AGO {
-            block[i.saturating_sub(2)..i].iter_mut().for_each(flicker);
-        }
-        if block[i].is(Sort::Number) {
-            mark_number(block, i);
-        } else if block[i].is(Sort::Flicker) {
-            mark_beside_clock(block, i);
+            block[i.saturating_sub(2)..=i].iter_mut().for_each(flicker);
+        } else if block[i].is(Sort::Number) {
+            mark_time_since(block, i);
+            let is_short_time = is_in(next(block, i), SHORT_TIMES)
+                && *making.get_or_insert_with(|| block.iter().any(|word| is(*word, MAKING)));
+            if is_short_time || is_counter(block, i) {
+                flicker(&mut block[i]);
+            }
         }
     }
 }
@@ -43,40 +56,33 @@ fn flicker(word: &mut Word) {
     *word = Word::new(word.hash(), Sort::Flicker);
 }
 
-fn mark_number(block: &mut [Word], i: usize) {
-    let around = i.saturating_sub(REACH)..(i + REACH + 1).min(block.len());
-    let is_short_time = block
-        .get(i + 1)
-        .is_some_and(|next| SHORT_TIMES.contains(&next.hash()));
-    let is_counter = block[around.clone()]
-        .iter()
-        .any(|word| COUNTED.contains(&word.hash()));
-    if is_short_time || is_counter {
-        flicker(&mut block[i]);
-    }
-    if let Some(month) = around.clone().find(|j| MONTHS.contains(&block[*j].hash())) {
-        flicker(&mut block[month]);
-        flicker(&mut block[i]);
-        let near = month.saturating_sub(REACH)..(month + REACH + 1).min(block.len());
-        for word in &mut block[near] {
-            if WEEKDAYS.contains(&word.hash()) {
-                flicker(word);
-            }
-        }
-    }
+fn is(word: Word, set: &[u64]) -> bool {
+    set.contains(&word.hash())
 }
 
-/// "12:30 PM UTC": what follows a clock belongs to it; a weekday before a date does too.
-fn mark_beside_clock(block: &mut [Word], i: usize) {
-    if let Some(next) = block
-        .get_mut(i + 1)
-        .filter(|next| HALF_DAYS.contains(&next.hash()))
-    {
-        flicker(next);
-    }
-    if let Some(before) = i.checked_sub(1).map(|before| &mut block[before])
-        && WEEKDAYS.contains(&before.hash())
-    {
-        flicker(before);
+fn is_in(word: Option<&Word>, set: &[u64]) -> bool {
+    word.is_some_and(|word| is(*word, set))
+}
+
+/// The word after, punctuation passed over.
+fn next(block: &[Word], i: usize) -> Option<&Word> {
+    block[i + 1..].iter().find(|word| !word.is(Sort::Mark))
+}
+
+fn is_counter(block: &[Word], i: usize) -> bool {
+    let words = |word: &&Word| !word.is(Sort::Mark);
+    let after = block[i + 1..].iter().filter(words).take(REACH);
+    let before = block[..i].iter().rev().filter(words).take(REACH);
+    before.chain(after).any(|word| is(*word, COUNTED))
+}
+
+fn mark_time_since(block: &mut [Word], i: usize) {
+    if is_in(block.get(i + 1), UNITS) {
+        let after = is_in(block.get(i + 2), AFTER);
+        let before = i > 0 && is(block[i - 1], BEFORE)
+            || i > 1 && [block[i - 2].hash(), block[i - 1].hash()] == Y_A;
+        if after || before {
+            block[i..i + 2].iter_mut().for_each(flicker);
+        }
     }
 }

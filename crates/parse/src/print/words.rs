@@ -1,4 +1,5 @@
-//! Text cut into words, each a hash with its case folded.
+//! Text cut into words, each a hash with its case folded, and the case beside it. Punctuation around
+//! a word is an item of its own, so that markup between the two changes nothing.
 
 use super::accumulate::fold;
 
@@ -12,9 +13,9 @@ pub(super) enum Sort {
     Ideograph,
     /// A number whose neighbours decide whether it counts.
     Number,
-    /// A price or a version: it counts wherever it stands.
-    Figure,
-    /// A clock, a date, an identifier: it never counts.
+    /// Punctuation.
+    Mark,
+    /// It ticks by itself: how long ago, how many visitors, an identifier.
     Flicker,
 }
 
@@ -66,10 +67,10 @@ const CLASSES: [u8; 256] = {
     classes
 };
 
-/// Calls `found` with every word of `text`, and says whether the text ends a sentence (`None` when
-/// it has no character but spaces).
+/// Calls `found` with every word of `text`, its sort and its case (0 for small letters), and says
+/// whether the text ends a sentence (`None` when it has no character but spaces).
 #[inline]
-pub(super) fn split(text: &str, mut found: impl FnMut(u64, Sort)) -> Option<bool> {
+pub(super) fn split(text: &str, mut found: impl FnMut(u64, Sort, u64)) -> Option<bool> {
     let bytes = text.as_bytes();
     let mut last = None;
     let mut at = 0;
@@ -79,9 +80,13 @@ pub(super) fn split(text: &str, mut found: impl FnMut(u64, Sort)) -> Option<bool
             continue;
         }
         let start = at;
-        if let Some((word, length)) = short_word(&bytes[at..]) {
-            found(word, Sort::Word);
-            at += length;
+        if let Some(word) = short_word(&bytes[at..]) {
+            found(word.hash, Sort::Word, word.case);
+            at += word.letters;
+            if word.marked {
+                found(hash(&bytes[at..=at]), Sort::Mark, 0);
+                at += 1;
+            }
         } else {
             let mut classes = 0;
             while at < bytes.len() {
@@ -93,7 +98,8 @@ pub(super) fn split(text: &str, mut found: impl FnMut(u64, Sort)) -> Option<bool
                 at += 1;
             }
             if classes == 0 {
-                found(hash(&bytes[start..at]), Sort::Word);
+                let word = &bytes[start..at];
+                found(hash(word), Sort::Word, case_of(word));
             } else if classes & HIGH != 0 {
                 split_unicode(&text[start..at], &mut found);
             } else {
@@ -105,31 +111,69 @@ pub(super) fn split(text: &str, mut found: impl FnMut(u64, Sort)) -> Option<bool
     last.map(|(start, end)| ends_sentence(&text[start..end]))
 }
 
-/// Most words: up to fifteen letters, perhaps a comma or full stop, then a space. Its hash, and the
-/// bytes up to the space. Eight bytes at once and no loop, because a loop over a word mispredicts
-/// its end nearly every time.
+/// A word of letters only, before a space or before a comma or full stop and a space.
+struct ShortWord {
+    hash: u64,
+    case: u64,
+    letters: usize,
+    marked: bool,
+}
+
+/// Most words: up to fifteen letters, perhaps a comma or full stop, then a space. Eight bytes at once
+/// and no loop, because a loop over a word mispredicts its end nearly every time.
 #[inline]
-fn short_word(bytes: &[u8]) -> Option<(u64, usize)> {
+fn short_word(bytes: &[u8]) -> Option<ShortWord> {
     let first = u64::from_le_bytes(*bytes.first_chunk::<8>()?);
     let letters = leading_letters(first);
     if letters == 0 {
         return None;
     }
     if letters < 8 {
-        let length = letters + ending(first, letters)?;
+        let marked = ending(first, letters)?;
         let word = first & low_bytes(letters);
-        return Some((hash_chunk(START ^ letters as u64, word) & !7, length));
+        return Some(ShortWord {
+            hash: hash_chunk(START ^ letters as u64, word) & !7,
+            case: !first & (0x20 * EACH) & low_bytes(letters),
+            letters,
+            marked,
+        });
     }
     let second = u64::from_le_bytes(*bytes[8..].first_chunk::<8>()?);
     let more = leading_letters(second);
-    let length = 8 + more + ending(second, more)?;
+    let marked = ending(second, more)?;
     let state = hash_chunk(START ^ (8 + more) as u64, first);
-    let state = if more == 0 {
-        state
+    let case = !first & (0x20 * EACH);
+    let (state, case) = if more == 0 {
+        (state, case)
     } else {
-        hash_chunk(state, second & low_bytes(more))
+        let rest = !second & (0x20 * EACH) & low_bytes(more);
+        let state = hash_chunk(state, second & low_bytes(more));
+        (state, next_case(case, rest))
     };
-    Some((state & !7, length))
+    Some(ShortWord {
+        hash: state & !7,
+        case,
+        letters: 8 + more,
+        marked,
+    })
+}
+
+#[inline]
+const fn next_case(case: u64, chunk: u64) -> u64 {
+    case.rotate_left(3) ^ chunk
+}
+
+/// Where an ASCII word has capitals; 0 when it has none.
+fn case_of(word: &[u8]) -> u64 {
+    let mut case = 0;
+    for chunk in word.chunks(8) {
+        let mut capitals = 0;
+        for (i, byte) in chunk.iter().enumerate() {
+            capitals |= u64::from(byte.is_ascii_uppercase()) << (8 * i + 5);
+        }
+        case = next_case(case, capitals);
+    }
+    case
 }
 
 /// How many of eight bytes are ASCII letters, up to the first that is none.
@@ -142,9 +186,9 @@ fn leading_letters(eight: u64) -> usize {
     others.trailing_zeros() as usize / 8
 }
 
-/// The length of the comma or full stop after the letters, if a space follows within the eight.
+/// Whether a comma or full stop comes after the letters, if a space follows within the eight.
 #[inline]
-fn ending(eight: u64, letters: usize) -> Option<usize> {
+fn ending(eight: u64, letters: usize) -> Option<bool> {
     if letters == 8 {
         return None;
     }
@@ -152,7 +196,7 @@ fn ending(eight: u64, letters: usize) -> Option<usize> {
     let mark = usize::from(matches!(next as u8, b',' | b'.'));
     let end = (next >> (8 * mark)) as u8;
     // past the eighth byte there is a zero, which must not pass for a space
-    (letters + mark < 8 && end <= b' ').then_some(mark)
+    (letters + mark < 8 && end <= b' ').then_some(mark == 1)
 }
 
 /// A mask of so many bytes, fewer than eight.
@@ -162,66 +206,88 @@ const fn low_bytes(count: usize) -> u64 {
 }
 
 /// An ASCII word with digits or punctuation.
-fn plain(word: &str, classes: u8, found: &mut impl FnMut(u64, Sort)) {
-    let trimmed = word.trim_matches(|c: char| c.is_ascii_punctuation());
-    if trimmed.is_empty() {
-        return;
+fn plain(word: &str, classes: u8, found: &mut impl FnMut(u64, Sort, u64)) {
+    let is_mark = |c: char| c.is_ascii_punctuation();
+    let rest = word.trim_start_matches(is_mark);
+    mark(&word[..word.len() - rest.len()], found);
+    let core = rest.trim_end_matches(is_mark);
+    if !core.is_empty() {
+        let sort = if classes & DIGIT == 0 {
+            Sort::Word
+        } else {
+            super::numbers::sort(core)
+        };
+        let case = match sort {
+            Sort::Flicker => 0,
+            _ => case_of(core.as_bytes()),
+        };
+        found(hash(core.as_bytes()), sort, case);
     }
-    let sort = if classes & DIGIT == 0 {
-        Sort::Word
-    } else if word.contains('$') {
-        Sort::Figure
-    } else {
-        super::numbers::sort(trimmed)
-    };
-    found(hash(trimmed.as_bytes()), sort);
+    mark(&rest[core.len()..], found);
+}
+
+/// Each character by itself, so that markup between two of them changes nothing.
+fn mark(marks: &str, found: &mut impl FnMut(u64, Sort, u64)) {
+    for byte in marks.as_bytes().chunks(1) {
+        found(hash(byte), Sort::Mark, 0);
+    }
 }
 
 /// A run without ASCII spaces that is not all ASCII: characters of scripts without spaces stand
 /// alone, the others make words; case is folded as Unicode has it.
-fn split_unicode(run: &str, found: &mut impl FnMut(u64, Sort)) {
-    let mut word = String::new();
-    let mut priced = false;
-    for c in run.chars() {
-        if stands_alone(c) {
-            flush(&mut word, &mut priced, found);
-            found(hash(c.encode_utf8(&mut [0; 4]).as_bytes()), Sort::Ideograph);
-            continue;
-        }
-        match c {
-            '\u{2019}' => word.push('\''),
-            '€' | '£' | '¥' | '￥' | '₹' | '₽' | '₩' | '₺' | '¢' => priced = true,
-            c if separates(c) => flush(&mut word, &mut priced, found),
-            c => word.extend(c.to_lowercase()),
+fn split_unicode(run: &str, found: &mut impl FnMut(u64, Sort, u64)) {
+    let mut start = 0;
+    for (at, c) in run.char_indices() {
+        let alone = stands_alone(c);
+        if alone || separates(c) {
+            part(&run[start..at], found);
+            start = at + c.len_utf8();
+            let sort = if alone { Sort::Ideograph } else { Sort::Mark };
+            if alone || !(c.is_whitespace() || is_invisible(c)) {
+                found(hash(&run.as_bytes()[at..start]), sort, 0);
+            }
         }
     }
-    flush(&mut word, &mut priced, found);
+    part(&run[start..], found);
 }
 
-/// Hands over a word and empties it.
-fn flush(word: &mut String, priced: &mut bool, found: &mut impl FnMut(u64, Sort)) {
-    let trimmed = word.trim_matches(|c: char| c.is_ascii_punctuation());
-    if !trimmed.is_empty() {
-        let sort = if !trimmed.bytes().any(|b| b.is_ascii_digit()) {
-            Sort::Word
-        } else if *priced || word.contains('$') {
-            Sort::Figure
-        } else if trimmed.is_ascii() {
-            super::numbers::sort(trimmed)
-        } else {
-            Sort::Word
-        };
-        found(hash(trimmed.as_bytes()), sort);
+/// A part of such a run.
+fn part(text: &str, found: &mut impl FnMut(u64, Sort, u64)) {
+    if text.is_ascii() {
+        let digits = text.bytes().any(|byte| byte.is_ascii_digit());
+        plain(text, if digits { DIGIT } else { 0 }, found);
+        return;
     }
-    word.clear();
-    *priced = false;
+    let seen: String = text
+        .chars()
+        .filter(|c| !is_invisible(*c))
+        .map(|c| if c == '\u{2019}' { '\'' } else { c })
+        .collect();
+    let is_mark = |c: char| c.is_ascii_punctuation();
+    let rest = seen.trim_start_matches(is_mark);
+    mark(&seen[..seen.len() - rest.len()], found);
+    let core = rest.trim_end_matches(is_mark);
+    if !core.is_empty() {
+        let case = core.chars().enumerate().fold(0, |case, (i, c)| {
+            case | u64::from(c.is_uppercase()) << (i % 64)
+        });
+        found(hash(core.to_lowercase().as_bytes()), Sort::Word, case);
+    }
+    mark(&rest[core.len()..], found);
 }
 
 /// Spaces, quotation marks, dashes and the like beyond ASCII.
 fn separates(c: char) -> bool {
     c.is_whitespace()
-        || matches!(c, '\u{80}'..='\u{BF}' | '\u{2000}'..='\u{206F}' | '\u{3000}'..='\u{303F}'
-            | '\u{FF00}'..='\u{FF0F}' | '\u{FF1A}'..='\u{FF20}' | '\u{FEFF}' | '\u{FFFD}')
+        || matches!(c, '\u{80}'..='\u{AC}' | '\u{AE}'..='\u{BF}' | '\u{2000}'..='\u{200A}'
+            | '\u{2010}'..='\u{2018}' | '\u{201A}'..='\u{205F}' | '\u{20A0}'..='\u{20CF}'
+            | '\u{3000}'..='\u{303F}' | '\u{FF00}'..='\u{FF0F}' | '\u{FF1A}'..='\u{FF20}' | '\u{FFFD}')
+}
+
+/// What no reader sees: soft hyphens, joiners, direction marks.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{80}'..='\u{9F}' | '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}'
+        | '\u{2060}'..='\u{206F}' | '\u{FE0F}' | '\u{FEFF}')
 }
 
 /// Whether `c` belongs to a script that puts no spaces between words.
@@ -277,10 +343,41 @@ const fn lower(bytes: u64) -> u64 {
 mod tests {
     use super::*;
 
+    /// The words without their case, and without punctuation.
     fn words(text: &str) -> Vec<(u64, Sort)> {
         let mut words = Vec::new();
-        split(text, |hash, sort| words.push((hash, sort)));
+        split(text, |hash, sort, _| words.push((hash, sort)));
+        words.retain(|word| word.1 != Sort::Mark);
         words
+    }
+
+    /// All there is to see.
+    fn items(text: &str) -> Vec<(u64, u64)> {
+        let mut items = Vec::new();
+        split(text, |hash, _, case| items.push((hash, case)));
+        items
+    }
+
+    #[test]
+    fn case_and_punctuation_are_told_apart_from_the_words() {
+        for (one, other) in [
+            ("The dog", "the dog"),
+            ("all rights reserved", "All Rights Reserved"),
+            ("terms apply", "terms apply."),
+            ("19,99", "19.99"),
+            ("NotificationCenter", "Notificationcenter"),
+            ("Élan", "élan"),
+            ("5 €", "5 £"),
+        ] {
+            assert_ne!(items(one), items(other), "{one}");
+        }
+        let space = "one  two,\u{A0}th\u{AD}ree\u{200B}";
+        assert_eq!(items(space), items("one two, three "));
+        // as markup may cut it
+        let cut: Vec<_> = ["(", "one", ")", ",", " two"].map(items).concat();
+        assert_eq!(cut, items("(one), two"));
+        let cut: Vec<_> = ["“", "One", "”"].map(items).concat();
+        assert_eq!(cut, items("“One”"));
     }
 
     #[test]
@@ -337,7 +434,7 @@ mod tests {
 
     #[test]
     fn sentences_end() {
-        let ends = |text| split(text, |_, _| ());
+        let ends = |text| split(text, |_, _, _| ());
         assert_eq!(ends("It ends. "), Some(true));
         assert_eq!(ends("He said \"yes!\")"), Some(true));
         assert_eq!(ends("然后。"), Some(true));

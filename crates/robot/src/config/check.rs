@@ -19,6 +19,11 @@ impl Config {
                 });
             }
         }
+        crate::watch::Watch::new(&self.watch).map_err(|(key, value, expected)| Invalid {
+            key,
+            value: format!("{value:?}"),
+            expected,
+        })?;
         let agent = &self.identity.agent;
         let letters = |b: u8| b.is_ascii_alphabetic() || b"-_".contains(&b);
         if agent.is_empty() || !agent.bytes().all(letters) {

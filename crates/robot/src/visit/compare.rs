@@ -5,7 +5,8 @@ use crate::cause;
 use crate::message::VisitResult;
 use crate::notes::{Cut, Notes};
 use fetch::{Exchange, Validators};
-use parse::TextPrint;
+use parse::PageText;
+use parse::change::{Memory, Noise, Verdict};
 use storage::{Digest, Outcome, PageRow, PageState};
 
 /// What a visit says of its page.
@@ -26,7 +27,7 @@ pub(super) struct Comparison {
 pub(super) struct Answer {
     status: u16,
     digest: Digest,
-    print: TextPrint,
+    text: PageText,
     cut: Cut,
     length: u64,
     validators: Validators,
@@ -36,12 +37,12 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    pub fn of(exchange: &Exchange, digest: Digest, print: TextPrint, cut: Cut) -> Self {
+    pub fn of(exchange: &Exchange, digest: Digest, text: PageText, cut: Cut) -> Self {
         let content_type = exchange.content_type();
         Self {
             status: exchange.status,
             digest,
-            print,
+            text,
             cut,
             length: exchange.body.len() as u64,
             validators: exchange.validators().unwrap_or_default(),
@@ -94,13 +95,14 @@ impl Comparison {
 /// The server says that the copy is current.
 pub(super) fn not_modified(mut row: PageRow, at: f64) -> Comparison {
     row.status = 304;
+    row.notes = after_same(&row).encode();
     answered(&mut row, at);
     Comparison::seen(row, Outcome::Unchanged, None)
 }
 
 /// A copy.
 pub(super) fn copy(mut row: PageRow, answer: Answer, at: f64) -> Comparison {
-    let outcome = outcome(&row, &answer);
+    let (outcome, notes) = judge(&row, &answer, at);
     let liar = (outcome != Outcome::FirstSeen)
         .then(|| unchanged_by_its_word(&row, &answer.validators))
         .flatten()
@@ -108,14 +110,14 @@ pub(super) fn copy(mut row: PageRow, answer: Answer, at: f64) -> Comparison {
     row.state = PageState::Live;
     row.status = answer.status;
     row.digest = answer.digest;
-    row.text = answer.print.exact;
+    row.text = answer.text.print.exact;
     row.length = answer.length;
     row.etag = answer.validators.etag.map(String::into_bytes);
     row.modified = answer.validators.last_modified.map(String::into_bytes);
     row.content_type = answer.content_type;
     row.last_modified = answer.modified.map(millis);
     row.redirect_to = None;
-    row.notes = Notes { cut: answer.cut }.encode();
+    row.notes = notes.encode();
     answered(&mut row, at);
     count(&mut row, outcome, at);
     Comparison {
@@ -126,16 +128,45 @@ pub(super) fn copy(mut row: PageRow, answer: Answer, at: f64) -> Comparison {
 }
 
 /// What counts as a change, and what does not: decided here and nowhere else.
-fn outcome(row: &PageRow, answer: &Answer) -> Outcome {
+fn judge(row: &PageRow, answer: &Answer, at: f64) -> (Outcome, Notes) {
     let has_copy = row.state == PageState::Live && row.visits > 0;
+    if has_copy && row.digest == answer.digest {
+        return (Outcome::Unchanged, after_same(row));
+    }
+    let text = &answer.text;
+    let mut notes = Notes {
+        cut: answer.cut,
+        noise: None,
+        memory: Some(Memory::first(text)),
+    };
     if !has_copy {
-        Outcome::FirstSeen
-    } else if row.digest == answer.digest {
-        Outcome::Unchanged
-    } else if row.text == answer.print.exact {
-        Outcome::Minor
-    } else {
-        Outcome::Changed
+        return (Outcome::FirstSeen, notes);
+    }
+    let verdict = match Notes::of(row).memory {
+        Some(memory) => {
+            let seconds = row.last_visit.map(|last| at - last as f64 / 1e3);
+            notes.memory = Some(memory.after(text, seconds));
+            memory.judge(text)
+        }
+        // there was no room for it
+        None if row.text == text.print.exact => Verdict::Minor(Noise::Markup),
+        None => Verdict::Changed,
+    };
+    match verdict {
+        Verdict::Changed => (Outcome::Changed, notes),
+        Verdict::Minor(noise) => {
+            notes.noise = Some(noise);
+            (Outcome::Minor, notes)
+        }
+    }
+}
+
+/// The notes of a row after a look that found the very same.
+fn after_same(row: &PageRow) -> Notes {
+    let notes = Notes::of(row);
+    Notes {
+        memory: notes.memory.map(|memory| memory.after_same()),
+        ..notes
     }
 }
 

@@ -57,6 +57,8 @@ pub struct Observation {
     pub bytes: u32,
     /// Of the body.
     pub digest: Digest,
+    /// Of a minor one: the robot's number for why it is minor, or 0.
+    pub reason: u8,
 }
 
 /// A place between two observations: how many there were before it since the store was made.
@@ -68,7 +70,7 @@ pub(crate) fn encode(observation: &Observation, out: &mut Vec<u8>) {
     let (outcome, cause) = match observation.outcome {
         Outcome::FirstSeen => (1, 0),
         Outcome::Unchanged => (2, 0),
-        Outcome::Minor => (3, 0),
+        Outcome::Minor => (3, observation.reason),
         Outcome::Changed => (4, 0),
         Outcome::Failed(cause) => (5, cause),
         Outcome::Gone => (6, 0),
@@ -104,6 +106,7 @@ pub(crate) fn decode(record: &[u8]) -> Option<Observation> {
         _ => return None,
     };
     Some(Observation {
+        reason: if outcome == Outcome::Minor { cause } else { 0 },
         page,
         at,
         outcome,

@@ -68,6 +68,7 @@ fn visit(number: u32) -> Observation {
         millis: 12,
         bytes: 34_567,
         digest: crate::digest(b"x"),
+        reason: 0,
     }
 }
 

@@ -130,6 +130,7 @@ impl Crawl {
                 millis: 1,
                 bytes: body.len() as u32,
                 digest: exchange.digest,
+                reason: 0,
             });
             for link in 1..=LINKS {
                 self.admit(number * LINKS + link)?;
