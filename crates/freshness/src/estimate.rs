@@ -15,6 +15,7 @@ mod posterior;
 mod prior;
 mod regular;
 mod replay;
+mod scale;
 pub(crate) mod weights;
 
 pub use belief::Belief;
@@ -22,6 +23,7 @@ pub use pace::Pace;
 pub use population::Population;
 pub use posterior::{Posterior, Rate};
 pub use replay::observation;
+pub use scale::MeanRate;
 
 pub use dated::{DatedVisit, full_history, last_modified};
 pub use irregular::{Penalty, Visit, irregular, irregular_rate};

@@ -10,7 +10,7 @@ use super::priced::Worth;
 use super::shape::{Shape, Stake};
 use super::signals::Signals;
 use super::{Knowledge, Outcome, Setup};
-use crate::estimate::{Evidence, HostPrior, Imputation, Learning, Observation, Prior};
+use crate::estimate::{Evidence, Imputation, Learning, MeanRate, Observation, Prior};
 use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
 use hints::{Hints, Weights, difference, factor};
@@ -118,9 +118,8 @@ pub(super) struct Adaptive {
     pages: Vec<Page>,
     /// Those that count.
     count: usize,
-    all: HostPrior,
-    hosts: Vec<HostPrior>,
-    global: Prior,
+    all: MeanRate,
+    hosts: Vec<MeanRate>,
     /// The time in which as many visits are made as there are pages.
     round: f64,
     weights: Weights,
@@ -135,14 +134,10 @@ impl Adaptive {
     pub fn new(setup: &Setup) -> Self {
         let pages = setup.server.len();
         let round = pages.max(1) as f64 / setup.budget.max(f64::MIN_POSITIVE);
-        let (known, guess) = match setup.knowledge {
-            Knowledge::Online { guess } => (None, guess),
-            Knowledge::Known { rate, .. } => {
-                let mean = rate.iter().sum::<f64>() / pages.max(1) as f64;
-                (Some(rate), if mean > 0.0 { mean } else { 1.0 / round })
-            }
+        let known = match setup.knowledge {
+            Knowledge::Online { .. } => None,
+            Knowledge::Known { rate, .. } => Some(rate),
         };
-        let global = prior_around(guess, PRIOR_CHANGES[FIRST_PRIOR]);
         let evidence = |page: usize| match known.map(|rate| rate[page]) {
             None => Evidence::default(),
             Some(rate) if rate > 0.0 => Evidence::new(GIVEN_CHANGES, GIVEN_CHANGES / rate),
@@ -155,9 +150,8 @@ impl Adaptive {
         let mut policy = Self {
             pages: (0..pages).map(page).collect(),
             count: pages,
-            all: HostPrior::new(global),
-            hosts: vec![HostPrior::new(global); setup.delay.len()],
-            global,
+            all: MeanRate::default(),
+            hosts: vec![MeanRate::default(); setup.delay.len()],
             round,
             weights: Weights::default(),
             prior_changes: Ladder::new(PRIOR_CHANGES, FIRST_PRIOR, LEAD_PER_PAGE * pages as f64),
@@ -187,7 +181,7 @@ impl Adaptive {
 
     /// What is believed of a page of this server before its own evidence.
     fn prior(&self, server: ServerId) -> Prior {
-        let mean = self.hosts[server.index()].mean_among(&self.all);
+        let mean = self.hosts[server.index()].among(&self.all, 1.0 / self.round);
         prior_around(mean, self.prior_changes.best())
     }
 
@@ -356,12 +350,12 @@ impl Worth for Adaptive {
     }
 
     fn outlook(&self) -> Outlook {
-        let mean = |host: &HostPrior| host.mean_among(&self.all);
+        let mean = |host: &MeanRate| host.among(&self.all, 1.0 / self.round);
         Outlook {
             weights: self.weights.now(),
             prior_changes: self.prior_changes.best(),
             cap: self.cap.best(),
-            mean: mean(&HostPrior::new(self.global)),
+            mean: mean(&MeanRate::default()),
             means: self.hosts.iter().map(mean).collect(),
         }
     }
@@ -412,7 +406,7 @@ impl Worth for Adaptive {
     }
 
     fn add_server(&mut self) {
-        self.hosts.push(HostPrior::new(self.global));
+        self.hosts.push(MeanRate::default());
         self.signals.add_server();
     }
 
