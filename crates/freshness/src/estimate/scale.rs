@@ -4,9 +4,9 @@ use super::Evidence;
 
 /// Orders of magnitude that are tried, a hundredfold apart, from the first on: in seconds from once in
 /// three centuries to a million times.
-const RUNGS: usize = 9;
+const RUNGS: usize = 17;
 const LOWEST: f64 = 1e-10;
-const APART: f64 = 1e2;
+const APART: f64 = 10.0;
 /// As many pages of full evidence weigh as much as those of all other hosts. A mean needs a few pages
 /// before it means anything; beyond some dozens the host speaks for itself.
 const OTHERS: f64 = 4.0;
