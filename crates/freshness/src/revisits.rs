@@ -84,7 +84,8 @@ impl Revisits {
         };
         let mut built = policy::build(policy, &setup)?;
         let mut numbers = Numbers::default();
-        if let Some(record) = learnt.and_then(Record::from_bytes)
+        let record = learnt.and_then(Record::from_bytes);
+        if let Some(record) = record
             && record.policy == policy
         {
             if built.relearn(record.learnt) {
@@ -97,7 +98,7 @@ impl Revisits {
             name: policy.to_owned(),
             policy: built,
             numbers,
-            beliefs: Beliefs::new(guess),
+            beliefs: Beliefs::new(guess, record.map(|record| record.beliefs)),
             hosts: 0,
             budget: setup.budget,
             spent: f64::NEG_INFINITY,
@@ -166,7 +167,7 @@ impl Revisits {
             page: number,
             server: ServerId(host),
             weight,
-            known: (memo.visits > 1).then_some(memo.evidence),
+            known: (memo.visits > 1).then(|| memo.belief.evidence()),
             visited: Some(memo.last),
         };
         self.tell(now, added);
@@ -287,7 +288,9 @@ impl Revisits {
     pub fn learnt(&self) -> Vec<u8> {
         let mut learnt = Vec::new();
         self.policy.learnt(&mut learnt);
+        let beliefs = self.beliefs.learnt();
         let record = Record {
+            beliefs: &beliefs,
             policy: &self.name,
             numbers: self.numbers.end(),
             learnt: &learnt,

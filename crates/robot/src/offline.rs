@@ -117,7 +117,7 @@ impl Offline {
         };
         let per_day = |rate: f64| rate * 86_400.0;
         Ok(PageWait {
-            changes_per_day: Some(per_day(belief.rate.rate)),
+            changes_per_day: Some(per_day(belief.rate.median)),
             changes_per_day_interval: Some((per_day(belief.rate.low), per_day(belief.rate.high))),
             chance_fresh: self.revisits.chance_fresh(page.0, now.at),
             ..PageWait::default()

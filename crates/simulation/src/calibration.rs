@@ -113,7 +113,7 @@ struct Test {
 
 impl Test {
     /// The chance of each number of changed visits, then whether it was too low or too high.
-    fn judge(&self, population: &Population) -> (bool, bool) {
+    fn judge(&self) -> (bool, bool) {
         let mut chance = vec![0.0; FORETOLD + 1];
         for (rate, weight) in self.posterior.rates() {
             let mut of_rate = vec![0.0; FORETOLD + 1];
@@ -129,7 +129,6 @@ impl Test {
                 *sum += weight * chance;
             }
         }
-        let _ = population;
         let up_to = |k: usize| chance[..=k].iter().sum::<f64>();
         let below = up_to(self.changed) < 0.025;
         let above = self.changed > 0 && 1.0 - up_to(self.changed - 1) < 0.025;
@@ -220,7 +219,7 @@ impl Visit<'_> {
                 if test.intervals.len() < FORETOLD {
                     return true;
                 }
-                let (below, above) = test.judge(population);
+                let (below, above) = test.judge();
                 found.foretold[test.after].add(below, above);
                 false
             });

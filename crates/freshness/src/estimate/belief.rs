@@ -1,8 +1,8 @@
 //! What a crawler keeps of each page about its changes.
 
-use super::Pace;
 use super::findings::{Changed, Findings};
 use super::population::Span;
+use super::{Evidence, Imputation, Pace};
 
 /// What visits to a page have shown of its changes, and how it was counted among all pages. Small,
 /// free of any pointer, and meaningless without the [`Population`](super::Population) that it was
@@ -43,6 +43,26 @@ impl Belief {
             alpha: f64::from(self.alpha),
             beta: f64::from(self.beta),
         }
+    }
+
+    /// Changes and the time in which they were seen, as they would have to be counted to say the same
+    /// near the rate that is believed.
+    pub fn evidence(&self) -> Evidence {
+        let Findings {
+            quiet,
+            counted,
+            changed,
+        } = self.findings;
+        let rate = self.pace().mean();
+        let (mut events, mut exposure) = (f64::from(counted), f64::from(quiet));
+        for Changed { interval, visits } in changed {
+            if visits > 0.0 {
+                let (a, b) = Imputation::Curvature.of(rate, f64::from(interval));
+                events += f64::from(visits) * a;
+                exposure += f64::from(visits) * b;
+            }
+        }
+        Evidence::new(events, exposure)
     }
 
     /// Visits that told something of changes, as far as they are counted: up to 255.

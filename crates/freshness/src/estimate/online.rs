@@ -102,7 +102,7 @@ impl Learning {
 
 impl Imputation {
     /// Events and exposure of a changed visit.
-    fn of(self, rate: f64, interval: f64) -> (f64, f64) {
+    pub(super) fn of(self, rate: f64, interval: f64) -> (f64, f64) {
         let x = rate * interval;
         match self {
             Self::ExpectedCount => {

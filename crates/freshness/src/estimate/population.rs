@@ -1,11 +1,11 @@
 //! What all pages together, and those of each host, teach about a page before its own visits do.
 
 use super::belief::Belief;
-use super::findings::Findings;
 use super::grid::{KNOTS, LN_LOWEST, NODES, STEP, STEPS_PER_KNOT};
 use super::posterior::{Posterior, Prior, Rate};
-use super::weights::Weights;
+use super::weights::{Weights, factor};
 use super::{Observation, Pace};
+use crate::record::{Reader, Writer};
 
 /// A page counts for so much, spread over the rates it may have.
 const PAGE: u32 = 256;
@@ -23,8 +23,8 @@ const VISITS_TO_FORGET_HALF: f64 = 400.0;
 
 /// Pages visited less often show how wrong the first guess was, and nothing about how pages change.
 const VISITS_TO_BE_TESTED: u8 = 4;
-/// That pages are Poisson is believed until some sixty visits speak against it.
-const FIRST_INFORMATION: f64 = 30.0;
+/// That pages are Poisson is believed until some two hundred visits speak against it.
+const FIRST_INFORMATION: f64 = 100.0;
 
 /// Between what rates a page was counted: with 10, 50 and 90 %, in steps of a sixteenth of a decade.
 /// From these alone its share of every knot follows, so that it can be taken out as it was put in.
@@ -158,7 +158,7 @@ impl Population {
     /// The chance that a page has not changed for so long after its last visit.
     pub fn chance_unchanged(&self, belief: &Belief, age: f64) -> f64 {
         let expected = expected(belief.pace(), age);
-        (-expected * self.correction.factor(&hints(expected))).exp()
+        (-expected * factor(&self.correction.now(), &hints(expected))).exp()
     }
 
     /// A page of this host before anything is known of its own changes.
@@ -190,7 +190,7 @@ impl Population {
         if belief.visits >= VISITS_TO_BE_TESTED {
             let expected = expected(belief.pace(), interval);
             let hints = hints(expected);
-            let expected = expected * self.correction.factor(&hints);
+            let expected = expected * factor(&self.correction.now(), &hints);
             let changed = observation.changed(interval);
             self.correction
                 .tell(&hints, expected, f64::INFINITY, changed);
@@ -210,18 +210,34 @@ impl Population {
         self.count(host, belief, Span::of(&posterior));
     }
 
-    /// Counts a page in that was observed elsewhere, or before; it must not be counted already.
-    pub fn add(&mut self, host: usize, belief: &mut Belief) {
-        belief.span = Span::default();
-        let posterior = self.judge(host, belief);
-        if belief.findings != Findings::default() {
-            self.count(host, belief, Span::of(&posterior));
-        }
+    /// Counts a page in as it was counted when it was written down.
+    pub fn restore(&mut self, host: usize, belief: &Belief) {
+        self.count(host, &mut Belief::default(), belief.span);
     }
 
     /// Counts a page out.
     pub fn remove(&mut self, host: usize, belief: &mut Belief) {
         self.count(host, belief, Span::default());
+    }
+
+    /// Pages that are counted.
+    pub fn pages(&self) -> u32 {
+        self.all.pages
+    }
+
+    /// What cannot be found again by counting pages in, to be written down.
+    pub fn learnt(&self) -> Vec<u8> {
+        let mut learnt = Vec::new();
+        self.correction.write(&mut Writer(&mut learnt));
+        learnt
+    }
+
+    /// Takes it in again; nothing happens when it is not understood.
+    pub fn relearn(&mut self, learnt: &[u8]) {
+        let (mut correction, mut from) = (self.correction.clone(), Reader(learnt));
+        if correction.read(&mut from).is_some() && from.is_over() {
+            self.correction = correction;
+        }
     }
 
     fn count(&mut self, host: usize, belief: &mut Belief, after: Span) {
@@ -246,3 +262,6 @@ fn expected(pace: Pace, time: f64) -> f64 {
 fn hints(expected: f64) -> [f64; 2] {
     [1.0, expected.max(1e-6).ln().clamp(-4.0, 2.0)]
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,8 @@
 //! step taken as the visits come (a generalised linear model). Where hints foretell nothing, their
 //! weights come to nothing. All that is kept are sums over visits.
 
+use crate::record::{Reader, Writer};
+
 /// What a visit has shown counts for so many visits.
 const MEMORY_VISITS: f64 = 30_000.0;
 /// New weights are found after so many visits.
@@ -42,10 +44,24 @@ impl<const HINTS: usize> Weights<HINTS> {
         }
     }
 
-    /// By how much the hints raise or lower the rate.
-    pub fn factor(&self, hints: &[f64; HINTS]) -> f64 {
-        let log = dot(&self.now, hints);
-        log.clamp(-FARTHEST, FARTHEST).exp()
+    /// The weights as they are now.
+    pub fn now(&self) -> [f64; HINTS] {
+        self.now
+    }
+
+    pub fn write(&self, to: &mut Writer) {
+        let numbers = self.information.iter().chain([&self.now, &self.wanted]);
+        numbers.flatten().for_each(|&number| to.f64(number));
+        to.u32(self.visits);
+    }
+
+    pub fn read(&mut self, from: &mut Reader) -> Option<()> {
+        let rows = self.information.iter_mut();
+        for number in rows.chain([&mut self.now, &mut self.wanted]).flatten() {
+            *number = from.f64()?;
+        }
+        self.visits = from.u32()?;
+        (self.visits < VISITS_PER_STEP).then_some(())
     }
 
     /// A page of which `expected` changes were expected under these hints, their number being
@@ -84,6 +100,11 @@ impl<const HINTS: usize> Weights<HINTS> {
     }
 }
 
+/// By how much hints of these weights raise or lower the rate.
+pub(crate) fn factor<const N: usize>(weights: &[f64; N], hints: &[f64; N]) -> f64 {
+    dot(weights, hints).clamp(-FARTHEST, FARTHEST).exp()
+}
+
 fn dot<const N: usize>(a: &[f64; N], b: &[f64; N]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
@@ -105,4 +126,62 @@ fn solve<const N: usize>(mut matrix: [[f64; N]; N], mut right: [f64; N]) -> [f64
         right[i] = (right[i] - known) / matrix[i][i];
     }
     right
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HINTS: usize = 5;
+    type Hints = [f64; HINTS];
+    use rand::{RngExt, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    /// Visits to pages whose true rate is `exp(truth·hints)` times what is known of them.
+    fn learn(truth: Hints, visits: usize) -> Hints {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut weights = Weights::new([0.3, 0.0, 0.2, 0.0, 0.0], 30.0);
+        for _ in 0..visits {
+            let mut hints: Hints = std::array::from_fn(|_| rng.random_range(-2.0..2.0));
+            hints[HINTS - 1] = 1.0;
+            let known = rng.random_range(0.2..2.0);
+            let changed = rng.random::<f64>() > (-known * dot(&truth, &hints).exp()).exp();
+            let expected = known * factor(&weights.now, &hints);
+            weights.tell(&hints, expected, f64::INFINITY, changed);
+        }
+        weights.now
+    }
+
+    #[test]
+    fn weights_come_to_what_foretells() {
+        let truth = [0.5, 0.0, -0.3, 0.1, 0.2];
+        for (found, truth) in learn(truth, 50_000).iter().zip(truth) {
+            assert!((found - truth).abs() < 0.05, "{found} for {truth}");
+        }
+    }
+
+    #[test]
+    fn hints_that_foretell_nothing_lose_their_weight() {
+        for weight in learn([0.0; HINTS], 20_000) {
+            assert!(weight.abs() < 0.04, "{weight}");
+        }
+    }
+
+    #[test]
+    fn systems_are_solved() {
+        let matrix: [Hints; HINTS] = std::array::from_fn(|i| {
+            std::array::from_fn(|j| {
+                if i == j {
+                    4.0
+                } else {
+                    1.0 / (1 + i + j) as f64
+                }
+            })
+        });
+        let x = [1.0, -2.0, 3.0, 0.5, -0.25];
+        let right = matrix.map(|row| dot(&row, &x));
+        for (found, x) in solve(matrix, right).iter().zip(x) {
+            assert!((found - x).abs() < 1e-12);
+        }
+    }
 }

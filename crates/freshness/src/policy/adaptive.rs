@@ -5,15 +5,14 @@ mod hints;
 mod keep;
 mod ladder;
 
-use super::beliefs::as_evidence;
 use super::priced::Worth;
 use super::shape::{Shape, Stake};
 use super::signals::Signals;
 use super::{Knowledge, Outcome, Setup};
-use crate::estimate::{Evidence, Imputation, Learning, MeanRate, Observation, Prior};
+use crate::estimate::{Evidence, Imputation, Learning, MeanRate, Observation, Prior, observation};
 use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
-use hints::{Hints, Weights, difference, factor};
+use hints::{Hints, Weights, difference, factor, first_weights};
 use ladder::{Ladder, log_likelihood};
 
 /// As many changes seen weigh as much as the prior: one at first, which has to be beaten by so much
@@ -153,7 +152,7 @@ impl Adaptive {
             all: MeanRate::default(),
             hosts: vec![MeanRate::default(); setup.delay.len()],
             round,
-            weights: Weights::default(),
+            weights: first_weights(),
             prior_changes: Ladder::new(PRIOR_CHANGES, FIRST_PRIOR, LEAD_PER_PAGE * pages as f64),
             cap: Ladder::new(CAPS, FIRST_CAP, FIRST_LEAD),
             signals: Signals::new(setup.delay.len()),
@@ -343,7 +342,8 @@ impl Worth for Adaptive {
                 told = Outcome::Unchanged;
             }
         }
-        if let Some((interval, observation)) = as_evidence(since, at, told) {
+        let since = (!since.is_nan()).then_some(since);
+        if let Some((interval, observation)) = observation(since, at, told) {
             self.gather(index, server, interval, observation);
         }
         self.visits += 1;

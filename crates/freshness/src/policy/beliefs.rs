@@ -1,7 +1,7 @@
 //! What a policy holds to be true of its pages: rates, weights, last visits.
 
 use super::{Knowledge, Outcome, Setup};
-use crate::estimate::{Evidence, HostPrior, Imputation, Learning, Observation, Prior};
+use crate::estimate::{Evidence, HostPrior, Imputation, Learning, Prior, observation};
 use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
 
@@ -87,11 +87,12 @@ impl Beliefs {
             return;
         }
         let index = page.index();
-        let previous = std::mem::replace(&mut self.pages[index].last, at);
+        let previous = self.last_visit(page);
+        self.pages[index].last = at;
         let Some(learner) = &mut self.learner else {
             return;
         };
-        let Some((interval, observation)) = as_evidence(previous, at, outcome) else {
+        let Some((interval, observation)) = observation(previous, at, outcome) else {
             return;
         };
         let host = &mut learner.hosts[server.index()];
@@ -223,33 +224,4 @@ impl Learner {
             global,
         }
     }
-}
-
-/// The interval that a visit tells of, and what it tells; nothing for a first visit that does not
-/// date the content.
-pub(super) fn as_evidence(
-    previous: f64,
-    at: f64,
-    outcome: Outcome<'_>,
-) -> Option<(f64, Observation)> {
-    if previous.is_nan() {
-        // the age of the content on a first visit counts as one change that long ago
-        let dated = match outcome {
-            Outcome::LastModified(modified) => Some(modified),
-            Outcome::History(changes) => changes.last().copied(),
-            _ => None,
-        };
-        let age = at - dated?;
-        return Some((age, Observation::LastModified { age }));
-    }
-    let observation = match outcome {
-        Outcome::Failed => return None,
-        Outcome::Unchanged => Observation::Unchanged,
-        Outcome::Changed => Observation::Changed,
-        Outcome::LastModified(modified) => Observation::LastModified { age: at - modified },
-        Outcome::History(changes) => Observation::History {
-            changes: changes.len() as u32,
-        },
-    };
-    Some((at - previous, observation))
 }

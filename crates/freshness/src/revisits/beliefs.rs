@@ -4,17 +4,15 @@
 
 use super::memo::Memo;
 use crate::PageId;
-use crate::estimate::{Estimate, Evidence, HostPrior, Imputation, Learning, Observation, Prior};
+use crate::estimate::{self, Population, Rate, observation};
 use crate::policy::Outcome;
 
-/// Evidence loses half of its weight in so many visits.
-const VISITS_TO_FORGET_HALF: f64 = 40.0;
-/// A host with so many pages speaks for itself.
-const OWN_PRIOR: u32 = 8;
+/// The two-sided 95 % point of the normal distribution.
+const Z95: f64 = 1.96;
 
 #[derive(Clone, Copy, Debug)]
 struct Page {
-    evidence: Evidence,
+    belief: estimate::Belief,
     host: u32,
     visits: u32,
     /// The last visit; NaN for a page that is none any more.
@@ -25,16 +23,14 @@ struct Page {
 #[derive(Debug)]
 pub(super) struct Beliefs {
     pages: Vec<Page>,
-    hosts: Vec<HostPrior>,
-    all: HostPrior,
-    guess: Prior,
+    population: Population,
 }
 
 /// What is believed of a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Belief {
     /// Changes per second, with the 95 % interval.
-    pub rate: Estimate,
+    pub rate: Rate,
     /// Visits that had an answer, the first included.
     pub visits: u32,
     /// The last of them.
@@ -46,31 +42,37 @@ pub struct Belief {
 pub struct Estimated {
     /// The share of copies that are what their servers have now.
     pub freshness: f64,
+    /// The ends of its 95 % interval: pages that change or do not, as chance will have it, and what
+    /// is not known of pages never revisited, which may all be wrong the same way.
+    pub interval: (f64, f64),
     /// Pages with a copy.
     pub copies: usize,
-    /// Those visited once: what is believed of them is their host's average.
+    /// Those visited once: what is believed of them is what others like them do.
     pub never_revisited: usize,
 }
 
 impl Beliefs {
-    /// Nothing is known but a guess, in changes per second.
-    pub fn new(guess: f64) -> Self {
-        let guess = Prior {
-            alpha: 0.5,
-            beta: 0.5 / guess,
-        };
+    /// Nothing is known but a guess, in changes per second, and what an earlier run wrote.
+    pub fn new(guess: f64, learnt: Option<&[u8]>) -> Self {
+        let mut population = Population::new(guess);
+        if let Some(learnt) = learnt {
+            population.relearn(learnt);
+        }
         Self {
             pages: Vec::new(),
-            hosts: Vec::new(),
-            all: HostPrior::new(guess),
-            guess,
+            population,
         }
+    }
+
+    /// What is known of all pages together.
+    pub fn learnt(&self) -> Vec<u8> {
+        self.population.learnt()
     }
 
     /// A page that has a copy, the one with this number, and what is known of it.
     pub fn add(&mut self, page: PageId, host: u32, memo: &Memo) {
         let added = Page {
-            evidence: memo.evidence,
+            belief: memo.belief,
             host,
             visits: memo.visits,
             last: memo.last,
@@ -83,65 +85,35 @@ impl Beliefs {
             self.pages.resize(page.index() + 1, vacant);
         }
         self.pages[page.index()] = added;
-        while self.hosts.len() <= host as usize {
-            self.hosts.push(HostPrior::new(self.guess));
-        }
-        self.hosts[host as usize].add(added.evidence);
-        self.all.add(added.evidence);
+        self.population.restore(host as usize, &added.belief);
     }
 
     pub fn remove(&mut self, page: PageId) {
         let page = &mut self.pages[page.index()];
         page.last = f64::NAN;
-        let evidence = std::mem::take(&mut page.evidence);
-        self.hosts[page.host as usize].remove(evidence);
-        self.all.remove(evidence);
+        let host = page.host as usize;
+        self.population.remove(host, &mut page.belief);
     }
 
     /// A later visit that had an answer.
     pub fn observe(&mut self, page: PageId, at: f64, outcome: Outcome<'_>) {
-        let before = self.pages[page.index()];
-        let interval = at - before.last;
-        let observation = match outcome {
-            _ if interval.is_nan() || interval <= 0.0 => return,
-            Outcome::Failed => return,
-            Outcome::Unchanged => Observation::Unchanged,
-            Outcome::Changed => Observation::Changed,
-            Outcome::LastModified(modified) => Observation::LastModified { age: at - modified },
-            Outcome::History(changes) => Observation::History {
-                changes: changes.len() as u32,
-            },
+        let page = &mut self.pages[page.index()];
+        let told = observation(Some(page.last), at, outcome);
+        let Some((interval, observation)) = told.filter(|(interval, _)| *interval > 0.0) else {
+            return;
         };
-        let learning = Learning {
-            half_life: VISITS_TO_FORGET_HALF * interval,
-            imputation: Imputation::default(),
-        };
-        let prior = self.prior(before.host);
-        let after = learning.observe(before.evidence, prior, interval, observation);
-        self.hosts[before.host as usize].replace(before.evidence, after);
-        self.all.replace(before.evidence, after);
-        self.pages[page.index()] = Page {
-            evidence: after,
-            visits: before.visits.saturating_add(1),
-            last: at,
-            ..before
-        };
-    }
-
-    fn prior(&self, host: u32) -> Prior {
-        let host = &self.hosts[host as usize];
-        if host.pages() >= OWN_PRIOR {
-            host.prior()
-        } else {
-            self.all.prior()
-        }
+        let host = page.host as usize;
+        self.population
+            .observe(host, &mut page.belief, interval, observation);
+        page.visits = page.visits.saturating_add(1);
+        page.last = at;
     }
 
     pub fn memo(&self, page: PageId) -> Memo {
         let page = &self.pages[page.index()];
         Memo {
             visits: page.visits,
-            evidence: page.evidence,
+            belief: page.belief,
             ..Memo::new(page.last)
         }
     }
@@ -153,39 +125,52 @@ impl Beliefs {
     pub fn belief(&self, page: PageId) -> Belief {
         let page = &self.pages[page.index()];
         Belief {
-            rate: page.evidence.estimate(self.prior(page.host)),
+            rate: self.population.rate(page.host as usize, &page.belief),
             visits: page.visits,
             last_visit: page.last,
         }
     }
 
-    /// The mean of `e^{−λt}` over what is believed of λ.
+    /// The chance that the copy is what the server has now.
     pub fn chance_fresh(&self, page: PageId, now: f64) -> f64 {
         let page = &self.pages[page.index()];
-        let prior = self.prior(page.host);
-        let alpha = prior.alpha + page.evidence.events();
-        let beta = prior.beta + page.evidence.exposure();
-        let age = (now - page.last).max(0.0);
-        (beta / (beta + age)).powf(alpha)
+        let age = now - page.last;
+        if page.belief.visits() == 0 {
+            let unseen = self.population.begin(page.host as usize);
+            return self.population.chance_unchanged(&unseen, age);
+        }
+        self.population.chance_unchanged(&page.belief, age)
     }
 
     /// Over all copies, or over an even sample of them when they are many.
     pub fn estimated(&self, now: f64, sample: usize) -> Estimated {
         let step = (self.pages.len() / sample.max(1)).max(1);
-        let mut estimated = Estimated::default();
-        for (page, known) in self.pages.iter().enumerate().step_by(step) {
-            if known.last.is_nan() {
+        let (mut copies, mut never_revisited) = (0, 0);
+        let (mut fresh, mut chance, mut ignorance) = (0.0, 0.0, 0.0);
+        for (number, page) in self.pages.iter().enumerate().step_by(step) {
+            if page.last.is_nan() {
                 continue;
             }
-            estimated.freshness += self.chance_fresh(PageId(page as u32), now);
-            estimated.copies += 1;
-            estimated.never_revisited += usize::from(known.visits == 1);
+            let unchanged = self.chance_fresh(PageId(number as u32), now);
+            fresh += unchanged;
+            chance += unchanged * (1.0 - unchanged);
+            copies += 1;
+            if page.belief.visits() == 0 {
+                never_revisited += 1;
+                // a page that is fresh or not for all that is known
+                ignorance += (unchanged * (1.0 - unchanged)).sqrt();
+            }
         }
-        if estimated.copies > 0 {
-            estimated.freshness /= estimated.copies as f64;
+        let all = f64::from(copies).max(1.0);
+        let freshness = fresh / all;
+        // each page that was revisited tells as much about those that were not
+        let shared = ignorance / (1.0 + f64::from(self.population.pages())).sqrt();
+        let off = Z95 * (chance + shared * shared).sqrt() / all;
+        Estimated {
+            freshness,
+            interval: ((freshness - off).max(0.0), (freshness + off).min(1.0)),
+            copies: copies as usize * step,
+            never_revisited: never_revisited * step,
         }
-        estimated.copies *= step;
-        estimated.never_revisited *= step;
-        estimated
     }
 }

@@ -338,7 +338,7 @@ proptest! {
     #[test]
     fn bytes_of_any_kind_are_no_harm(
         learnt in prop::collection::vec(any::<u8>(), 0..400),
-        memo in prop::collection::vec(any::<u8>(), 0..96),
+        memo in prop::collection::vec(any::<u8>(), 0..112),
         flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
         cut in any::<prop::sample::Index>(),
     ) {

@@ -1,10 +1,10 @@
 //! What was learnt of a page, as bytes that any machine reads.
 
-use crate::estimate::Evidence;
+use crate::estimate::Belief;
 use crate::record::{Reader, Writer};
 
 /// The first byte; others are not understood.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// What was learnt of a page, whatever the policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,7 +13,7 @@ pub(super) struct Memo {
     pub number: Option<u32>,
     pub last: f64,
     pub visits: u32,
-    pub evidence: Evidence,
+    pub belief: Belief,
 }
 
 impl Memo {
@@ -23,19 +23,18 @@ impl Memo {
             number: None,
             last: visited,
             visits: 1,
-            evidence: Evidence::default(),
+            belief: Belief::default(),
         }
     }
 
     pub fn to_bytes(self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(96);
+        let mut bytes = Vec::with_capacity(112);
         let mut to = Writer(&mut bytes);
         to.u8(VERSION);
         to.u32(self.number.unwrap_or(u32::MAX));
         to.f64(self.last);
         to.u32(self.visits);
-        to.f32(self.evidence.events() as f32);
-        to.f32(self.evidence.exposure() as f32);
+        to.0.extend(self.belief.to_bytes());
         bytes
     }
 
@@ -48,13 +47,13 @@ impl Memo {
         let number = from.u32()?;
         let last = from.f64()?;
         let visits = from.u32().filter(|&visits| visits > 0)?;
-        let (events, exposure) = (from.small_amount()?, from.small_amount()?);
+        let (belief, rest) = from.0.split_at_checked(Belief::BYTES)?;
         let memo = Self {
             number: Some(number),
             last,
             visits,
-            evidence: Evidence::new(events.into(), exposure.into()),
+            belief: Belief::from_bytes(belief)?,
         };
-        Some((memo, from.0))
+        Some((memo, rest))
     }
 }

@@ -3,7 +3,7 @@
 use crate::record::{Reader, Writer, sum};
 
 /// The first byte; others are not understood.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// What outlives a run besides the memos of pages.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,6 +12,8 @@ pub(super) struct Record<'a> {
     pub policy: &'a str,
     /// One past the greatest number of a page.
     pub numbers: u32,
+    /// What the estimator wrote.
+    pub beliefs: &'a [u8],
     /// What the policy wrote.
     pub learnt: &'a [u8],
 }
@@ -24,6 +26,8 @@ impl<'a> Record<'a> {
         to.u8(self.policy.len() as u8);
         to.0.extend(self.policy.as_bytes());
         to.u32(self.numbers);
+        to.u32(self.beliefs.len() as u32);
+        to.0.extend(self.beliefs);
         to.0.extend(self.learnt);
         let sum = sum(&bytes);
         Writer(&mut bytes).u64(sum);
@@ -40,10 +44,14 @@ impl<'a> Record<'a> {
         let length = usize::from(from.u8()?);
         let (policy, rest) = from.0.split_at_checked(length)?;
         from.0 = rest;
+        let numbers = from.u32()?;
+        let length = from.u32()? as usize;
+        let (beliefs, learnt) = from.0.split_at_checked(length)?;
         Some(Self {
             policy: std::str::from_utf8(policy).ok()?,
-            numbers: from.u32()?,
-            learnt: from.0,
+            numbers,
+            beliefs,
+            learnt,
         })
     }
 }

@@ -124,7 +124,7 @@ fn a_visit_that_somebody_else_asked_for_teaches_as_well() {
     for visit in 1..20 {
         revisits.visited(7, 5.0 * f64::from(visit), Outcome::Changed);
     }
-    let rate = |page| revisits.belief(page).unwrap().rate.rate;
+    let rate = |page| revisits.belief(page).unwrap().rate.median;
     assert!(rate(7) > 3.0 * rate(8), "{} {}", rate(7), rate(8));
     assert_eq!(revisits.belief(7).unwrap().visits, 20);
     assert!(revisits.due(7).unwrap() > 95.0);
@@ -160,7 +160,7 @@ fn dates_that_a_page_cannot_have_are_left_out() {
     }
     // the bytes end with the evidence
     let memos: Vec<Vec<u8>> = (0..4).map(|page| revisits.memo(page)).collect();
-    let rate = |page: u32| revisits.belief(page).unwrap().rate.rate;
+    let rate = |page: u32| revisits.belief(page).unwrap().rate.median;
     for page in 1..4 {
         assert!((rate(page) / rate(0) - 1.0).abs() < 0.05, "{memos:?}");
     }
@@ -183,6 +183,6 @@ fn memos_bring_back_what_was_believed() {
     for page in 0..20 {
         let (old, new) = (before.belief(page).unwrap(), after.belief(page).unwrap());
         assert_eq!((old.visits, old.last_visit), (new.visits, new.last_visit));
-        assert!((old.rate.rate / new.rate.rate - 1.0).abs() < 1e-6);
+        assert!((old.rate.median / new.rate.median - 1.0).abs() < 1e-6);
     }
 }

@@ -113,7 +113,7 @@ impl Keeper {
         let per_day = |rate: f64| rate * 86_400.0;
         let due = self.revisits.due(page).filter(|due| due.is_finite());
         PageWait {
-            changes_per_day: Some(per_day(belief.rate.rate)),
+            changes_per_day: Some(per_day(belief.rate.median)),
             changes_per_day_interval: Some((per_day(belief.rate.low), per_day(belief.rate.high))),
             chance_fresh: self.revisits.chance_fresh(page, now.at),
             due: due.map(|due| now.to_wall(due)),

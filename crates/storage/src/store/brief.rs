@@ -11,7 +11,7 @@ pub(crate) const SLOT: usize = HEAD + MEMO_LIMIT;
 /// Everything but the memo.
 const HEAD: usize = 48;
 /// The longest [`PageRow::memo`].
-pub const MEMO_LIMIT: usize = 96;
+pub const MEMO_LIMIT: usize = 112;
 /// No such time.
 const NO_TIME: i64 = i64::MIN;
 

@@ -1,0 +1,184 @@
+use super::*;
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+const DAY: f64 = 86_400.0;
+/// The first guess of a crawl that was told nothing: once a week.
+const WEEKLY: f64 = 1.0 / (7.0 * DAY);
+
+fn bit(changed: bool) -> Observation {
+    if changed {
+        Observation::Changed
+    } else {
+        Observation::Unchanged
+    }
+}
+
+/// 43,200 changes a day, or any rate above some three a second: every visit finds one.
+#[test]
+fn a_page_that_changed_at_every_visit_may_change_at_any_rate_above() {
+    let mut population = Population::new(WEEKLY);
+    let mut page = population.begin(0);
+    for _ in 0..25 {
+        population.observe(0, &mut page, 1.0, Observation::Changed);
+    }
+    let rate = population.rate(0, &page);
+    assert!(rate.low > 0.3 && rate.low < 10.0, "{rate:?}");
+    assert!(rate.high > 50.0, "the data set no upper bound: {rate:?}");
+    let chance = population.chance_unchanged(&page, 1.0);
+    assert!(chance < 0.1, "{chance}");
+}
+
+#[test]
+fn a_page_that_never_changed_has_no_lower_bound() {
+    for guess in [WEEKLY, WEEKLY * 1e5, WEEKLY * 1e-5] {
+        let mut population = Population::new(guess);
+        let mut page = population.begin(0);
+        for _ in 0..20 {
+            population.observe(0, &mut page, DAY, Observation::Unchanged);
+        }
+        let rate = population.rate(0, &page);
+        assert!(rate.low < 0.01 / DAY && rate.high < 0.5 / DAY, "{rate:?}");
+        assert!(population.chance_unchanged(&page, DAY) > 0.9);
+    }
+}
+
+/// Pages of one rate each, visited at intervals of about their own: after a few visits no guess is
+/// remembered, and what is stated is true.
+#[test]
+fn guesses_wrong_by_any_factor_are_forgotten_after_a_few_visits() {
+    for factor in [1e-5, 1.0, 1e5] {
+        for rate in [1.0, 1e-3, 1e-8] {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
+            let mut population = Population::new(rate * factor);
+            let mut pages = vec![population.begin(0); 1_000];
+            for _ in 0..5 {
+                for page in &mut pages {
+                    let interval = rng.random_range(0.2..2.0) / rate;
+                    let changed = rng.random::<f64>() > (-rate * interval).exp();
+                    population.observe(0, page, interval, bit(changed));
+                }
+            }
+            let within = |page: &&Belief| {
+                let stated = population.rate(0, page);
+                stated.low <= rate && rate <= stated.high
+            };
+            assert!(pages.iter().filter(within).count() >= 850);
+            let chance = |page: &Belief| population.chance_unchanged(page, 0.5 / rate);
+            let stated = pages.iter().map(chance).sum::<f64>() / 1_000.0;
+            let truth = (-0.5f64).exp();
+            assert!((stated - truth).abs() < 0.03, "{factor} {rate}: {stated}");
+        }
+    }
+}
+
+/// The posterior on the grid is that of the closed form where there is one: counts have a gamma
+/// likelihood, which a flat prior over logarithms leaves as it is.
+#[test]
+fn counted_changes_have_the_gamma_distribution_they_should() {
+    for (changes, time) in [(3.0, 1.0), (40.0, 1e-4), (900.0, 1e7)] {
+        let belief = Belief::counted(changes, time);
+        let flat = Prior([1.0; KNOTS]);
+        let posterior = Posterior::new(&belief.findings, &flat);
+        let pace = posterior.pace();
+        assert!((pace.alpha / changes - 1.0).abs() < 0.02, "{pace:?}");
+        assert!((pace.beta / time - 1.0).abs() < 0.02, "{pace:?}");
+        let expected = (1.0 + 0.5 / changes).powf(-changes);
+        let found = posterior.chance_unchanged(0.5 * time / changes);
+        assert!((found - expected).abs() < 2e-3, "{found} {expected}");
+    }
+}
+
+#[test]
+fn a_host_lends_its_pages_what_it_knows() {
+    let mut population = Population::new(WEEKLY);
+    for host in 0..2 {
+        for _ in 0..30 {
+            let mut page = population.begin(host);
+            for _ in 0..10 {
+                // one changes daily, the other not
+                population.observe(host, &mut page, 3.0 * DAY, bit(host == 0));
+            }
+        }
+    }
+    let chance = |host| population.chance_unchanged(&population.begin(host), DAY);
+    assert!(
+        chance(0) < 0.6 && chance(1) > 0.9,
+        "{} {}",
+        chance(0),
+        chance(1)
+    );
+}
+
+fn observations() -> impl Strategy<Value = Vec<(usize, f64, Observation)>> {
+    let observation = prop_oneof![
+        Just(Observation::Unchanged),
+        Just(Observation::Changed),
+        (-12.0..10.0f64).prop_map(|log| Observation::LastModified {
+            age: 10f64.powf(log)
+        }),
+        Just(Observation::LastModified { age: f64::NAN }),
+        (0u32..100_000).prop_map(|changes| Observation::History { changes }),
+    ];
+    let interval = (-12.0..12.0f64).prop_map(|log| 10f64.powf(log));
+    prop::collection::vec((0usize..12, interval, observation), 1..80)
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_visits_tell_breaks_it(visits in observations(), log in -20.0..20.0f64) {
+        let mut population = Population::new(10f64.powf(log));
+        let mut pages = vec![population.begin(0); 12];
+        for (page, interval, observation) in visits {
+            population.observe(page % 3, &mut pages[page], interval, observation);
+            let rate = population.rate(page % 3, &pages[page]);
+            prop_assert!(rate.low > 0.0 && rate.high.is_finite(), "{rate:?}");
+            prop_assert!(rate.low <= rate.median && rate.median <= rate.high, "{rate:?}");
+            let mut last = 1.0;
+            for age in [0.0, 1e-9, 1.0, 1e5, 1e12, f64::INFINITY] {
+                let chance = population.chance_unchanged(&pages[page], age);
+                prop_assert!((0.0..=last + 1e-12).contains(&chance), "{chance} at {age}");
+                last = chance;
+            }
+            prop_assert_eq!(Belief::from_bytes(&pages[page].to_bytes()), Some(pages[page]));
+        }
+    }
+
+    /// What pages are counted for can be found again from them alone, and nothing of a page is left
+    /// when it is taken out.
+    #[test]
+    fn sums_are_those_of_the_pages_that_are_there(visits in observations()) {
+        let mut population = Population::new(WEEKLY);
+        let empty = population.all;
+        let mut pages = vec![population.begin(0); 12];
+        for (page, interval, observation) in visits {
+            population.observe(page % 3, &mut pages[page], interval, observation);
+        }
+        let mut again = Population::new(WEEKLY);
+        again.relearn(&population.learnt());
+        for (number, page) in pages.iter().enumerate() {
+            again.restore(number % 3, page);
+        }
+        again.hosts.resize(3, Spread::EMPTY);
+        population.hosts.resize(3, Spread::EMPTY);
+        prop_assert_eq!(&again, &population);
+        for (number, page) in pages.iter_mut().enumerate() {
+            population.remove(number % 3, page);
+        }
+        prop_assert_eq!(population.all, empty);
+    }
+}
+
+#[test]
+fn a_belief_is_thirty_six_bytes_and_refuses_what_is_none() {
+    assert_eq!(size_of::<Belief>(), 36);
+    let bytes = Belief::counted(3.0, 1.0).to_bytes();
+    assert!(Belief::from_bytes(&bytes[1..]).is_none());
+    let mut other = bytes;
+    other[0] = 9;
+    assert!(Belief::from_bytes(&other).is_none());
+    other = bytes;
+    other[1..5].copy_from_slice(&f32::NAN.to_le_bytes());
+    assert!(Belief::from_bytes(&other).is_none());
+}
