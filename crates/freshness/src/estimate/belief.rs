@@ -102,7 +102,10 @@ impl Belief {
         let proper = |number: &f32| number.is_finite() && *number >= 0.0;
         let [quiet, counted, a, na, b, nb, alpha, beta] = numbers;
         let span = Span([bytes[33], bytes[34], bytes[35]]);
-        if !numbers.iter().all(proper) || !span.0.is_sorted() {
+        let told = bytes[36] > 0;
+        // a page that was visited has a pace, and is counted; one that was not is neither
+        let whole = told == (alpha > 0.0 && beta > 0.0) && told == (span.0[2] > 0);
+        if !numbers.iter().all(proper) || !span.0.is_sorted() || !whole {
             return None;
         }
         let changed = |interval, visits| Changed { interval, visits };

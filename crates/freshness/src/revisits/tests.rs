@@ -158,11 +158,11 @@ fn dates_that_a_page_cannot_have_are_left_out() {
     for (page, outcome) in (0..).zip(outcomes) {
         revisits.visited(page, 10.0, outcome);
     }
-    // the bytes end with the evidence
-    let memos: Vec<Vec<u8>> = (0..4).map(|page| revisits.memo(page)).collect();
-    let rate = |page: u32| revisits.belief(page).unwrap().rate.median;
+    // what visits found comes after version, number, last visit, visits and version of the belief;
+    // what is made of it depends on the pages before, too
+    let found = |page| revisits.memo(page)[18..42].to_vec();
     for page in 1..4 {
-        assert!((rate(page) / rate(0) - 1.0).abs() < 0.05, "{memos:?}");
+        assert_eq!(found(page), found(0));
     }
 }
 

@@ -173,7 +173,11 @@ proptest! {
 #[test]
 fn a_belief_is_thirty_six_bytes_and_refuses_what_is_none() {
     assert_eq!(size_of::<Belief>(), 36);
-    let bytes = Belief::counted(3.0, 1.0).to_bytes();
+    let mut population = Population::new(WEEKLY);
+    let mut page = Belief::default();
+    population.observe(0, &mut page, 1.0, Observation::Changed);
+    let bytes = page.to_bytes();
+    assert_eq!(Belief::from_bytes(&bytes), Some(page));
     assert!(Belief::from_bytes(&bytes[1..]).is_none());
     let mut other = bytes;
     other[0] = 9;
@@ -181,4 +185,7 @@ fn a_belief_is_thirty_six_bytes_and_refuses_what_is_none() {
     other = bytes;
     other[1..5].copy_from_slice(&f32::NAN.to_le_bytes());
     assert!(Belief::from_bytes(&other).is_none());
+    other = bytes;
+    other[29..33].copy_from_slice(&0f32.to_le_bytes());
+    assert!(Belief::from_bytes(&other).is_none(), "no pace");
 }
