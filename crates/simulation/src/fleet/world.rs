@@ -133,7 +133,7 @@ impl<'a> World<'a> {
             settings.piece = 64;
             settings.interval = scenario.interval;
             settings.budget = scenario.budget;
-            settings.sent_cache = 512;
+            settings.sent_cache = 1 << 14;
             let clock = Clock {
                 origin: world.rng.random_range(0..1 << 40),
                 fast: world.rng.random_range(-10_000..=10_000),
