@@ -273,7 +273,10 @@ impl<'a> World<'a> {
             }
             Event::Reach(output) => self.reach(index, output),
             Event::Written(number) => self.written(index, number),
-            Event::Look => self.look(index),
+            Event::Look => {
+                self.look(index);
+                Ok(())
+            }
             Event::Bytes => self.bytes(index),
             Event::Ended(unit, page) => self.ended(index, unit, page),
             Event::Start => self.start(index),
@@ -347,7 +350,8 @@ impl<'a> World<'a> {
                 self.deliver(subject);
             }
         }
-        self.look(index)
+        self.look(index);
+        Ok(())
     }
 
     fn hear(&mut self, index: usize, input: Input) -> Result<(), Broken> {
