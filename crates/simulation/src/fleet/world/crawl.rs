@@ -46,7 +46,7 @@ impl World<'_> {
                     self.push(at, index, Event::Hear(vec![input]));
                 }
                 Output::Open(unit, from) => self.open(index, unit, from)?,
-                Output::Close(unit) => self.close(index, unit)?,
+                Output::Close(unit) => self.close(index, unit),
                 Output::Forget(unit) => {
                     let process = &mut self.processes[index];
                     let robot = process.settings.robot;
@@ -127,7 +127,7 @@ impl World<'_> {
         Ok(())
     }
 
-    fn close(&mut self, index: usize, unit: Unit) -> Result<(), Broken> {
+    fn close(&mut self, index: usize, unit: Unit) {
         let process = &mut self.processes[index];
         let robot = process.settings.robot;
         let line = process.lines.entry(unit).or_default();
@@ -137,7 +137,6 @@ impl World<'_> {
         if !busy {
             self.export(index, unit);
         }
-        Ok(())
     }
 
     fn export(&mut self, index: usize, unit: Unit) {
