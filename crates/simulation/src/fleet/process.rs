@@ -24,7 +24,7 @@ pub struct Clock {
 impl Clock {
     /// What it shows.
     pub fn local(&self, now: Millis) -> Millis {
-        self.origin + now.strict_add_signed(now as i64 * self.fast / 1_000_000)
+        self.origin + now.strict_add_signed(now.cast_signed() * self.fast / 1_000_000)
     }
 
     /// When it will have shown this.
@@ -33,7 +33,7 @@ impl Clock {
         if shown > 1 << 50 {
             return Millis::MAX;
         }
-        shown.strict_add_signed(-(shown as i64 * self.fast / (1_000_000 + self.fast))) + 1
+        shown.strict_add_signed(-(shown.cast_signed() * self.fast / (1_000_000 + self.fast))) + 1
     }
 }
 

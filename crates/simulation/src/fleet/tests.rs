@@ -112,3 +112,12 @@ fn the_budget_is_kept_in_every_window() {
         assert!(outcome.report.requests > 20);
     }
 }
+
+/// Found, told, and not yet understood: the protocol loses or strands pages in these.
+#[test]
+#[ignore = "open: these seeds still fail"]
+fn seeds_that_still_fail() {
+    for seed in [106, 214, 246, 249] {
+        well(&Scenario::random(seed));
+    }
+}

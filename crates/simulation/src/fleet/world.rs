@@ -133,7 +133,7 @@ impl<'a> World<'a> {
             settings.piece = 64;
             settings.interval = scenario.interval;
             settings.budget = scenario.budget;
-            settings.sent_cache = 512;
+            settings.sent_cache = 1 << 14;
             let clock = Clock {
                 origin: world.rng.random_range(0..1 << 40),
                 fast: world.rng.random_range(-10_000..=10_000),
@@ -273,7 +273,10 @@ impl<'a> World<'a> {
             }
             Event::Reach(output) => self.reach(index, output),
             Event::Written(number) => self.written(index, number),
-            Event::Look => self.look(index),
+            Event::Look => {
+                self.look(index);
+                Ok(())
+            }
             Event::Bytes => self.bytes(index),
             Event::Ended(unit, page) => self.ended(index, unit, page),
             Event::Start => self.start(index),
@@ -347,7 +350,8 @@ impl<'a> World<'a> {
                 self.deliver(subject);
             }
         }
-        self.look(index)
+        self.look(index);
+        Ok(())
     }
 
     fn hear(&mut self, index: usize, input: Input) -> Result<(), Broken> {

@@ -4,10 +4,11 @@ use fleet::flaw::Flaw;
 use fleet::identity::Unit;
 use fleet::io::{Input, Output};
 use fleet::record::Record;
+use fleet::robot::Robot;
 use rand::RngExt;
 
 use super::super::checks::{Broken, broken};
-use super::super::process::{Line, Writing, row};
+use super::super::process::{Writing, row};
 use super::super::web::{Page, Request, Web};
 use super::{Event, World};
 
@@ -45,7 +46,7 @@ impl World<'_> {
                     self.push(at, index, Event::Hear(vec![input]));
                 }
                 Output::Open(unit, from) => self.open(index, unit, from)?,
-                Output::Close(unit) => self.close(index, unit)?,
+                Output::Close(unit) => self.close(index, unit),
                 Output::Forget(unit) => {
                     let process = &mut self.processes[index];
                     let robot = process.settings.robot;
@@ -75,7 +76,7 @@ impl World<'_> {
         let session = self.processes[index]
             .robot
             .as_ref()
-            .and_then(|r| r.session());
+            .and_then(Robot::session);
         for record in records {
             if let (Record::Receipted(number), Some(session)) = (record, session) {
                 self.checks.published(session, *number);
@@ -86,7 +87,8 @@ impl World<'_> {
     pub(super) fn written(&mut self, index: usize, number: u64) -> Result<(), Broken> {
         let process = &mut self.processes[index];
         if let Some((loses_disk, down)) = process.doomed.take() {
-            return self.kill(index, loses_disk, down);
+            self.kill(index, loses_disk, down);
+            return Ok(());
         }
         while let Some((_, records)) = process.unwritten.pop_front_if(|(n, _)| *n <= number) {
             self.checks.wrote(index, &records)?;
@@ -104,7 +106,8 @@ impl World<'_> {
             let line = process.lines.entry(unit).or_default();
             line.closing = false;
             line.next = line.next.max(from);
-            return self.look(index);
+            self.look(index);
+            return Ok(());
         }
         Ok(())
     }
@@ -124,23 +127,21 @@ impl World<'_> {
         Ok(())
     }
 
-    fn close(&mut self, index: usize, unit: Unit) -> Result<(), Broken> {
+    fn close(&mut self, index: usize, unit: Unit) {
         let process = &mut self.processes[index];
         let robot = process.settings.robot;
         let line = process.lines.entry(unit).or_default();
         line.closing = true;
         let busy = line.busy;
         self.tell(|| format!("{robot} closes {unit}"));
-        if busy {
-            Ok(())
-        } else {
-            self.export(index, unit)
+        if !busy {
+            self.export(index, unit);
         }
     }
 
-    fn export(&mut self, index: usize, unit: Unit) -> Result<(), Broken> {
+    fn export(&mut self, index: usize, unit: Unit) {
         if matches!(unit, Unit::Register(_)) {
-            return Ok(());
+            return;
         }
         let (records, ages) = self.processes[index].export(unit, &self.web, self.now);
         let input = Input::Exported {
@@ -150,19 +151,18 @@ impl World<'_> {
         };
         // told in its own turn, so that the protocol is never called inside itself
         self.push(self.now, index, Event::Hear(vec![input]));
-        Ok(())
     }
 
     /// Sends the next request to the gate, or looks again when one may go.
-    pub(super) fn look(&mut self, index: usize) -> Result<(), Broken> {
+    pub(super) fn look(&mut self, index: usize) {
         let visits = self.scenario.visits;
         let now = self.now;
         let process = &mut self.processes[index];
         let Some(robot) = &process.robot else {
-            return Ok(());
+            return;
         };
         if process.writing.is_some() {
-            return Ok(());
+            return;
         }
         let local = process.clock.local(now);
         let paced = robot.paced();
@@ -203,7 +203,6 @@ impl World<'_> {
                 self.push(at.max(now + 1), index, Event::Look);
             }
         }
-        Ok(())
     }
 
     pub(super) fn bytes(&mut self, index: usize) -> Result<(), Broken> {
@@ -222,7 +221,7 @@ impl World<'_> {
         let session = robot.session();
         robot.requested(local);
         let id = process.settings.robot;
-        let line = process.lines.entry(unit).or_insert_with(Line::default);
+        let line = process.lines.entry(unit).or_default();
         line.busy = true;
         line.last = Some(local);
         line.next = local + self.scenario.interval;
@@ -241,7 +240,8 @@ impl World<'_> {
             // the one that nobody can prevent
             self.report.late += 1;
             self.tell(|| format!("{id} asks {server} in its sleep"));
-            return self.look(index);
+            self.look(index);
+            return Ok(());
         }
         if !valid {
             return broken("W15 no lease, no request", format!("{id} asks {server}"));
@@ -264,7 +264,8 @@ impl World<'_> {
                 format!("{id} asks {server} for {page:?}; before: {last:?}"),
             );
         }
-        self.look(index)
+        self.look(index);
+        Ok(())
     }
 
     pub(super) fn ended(&mut self, index: usize, unit: Unit, page: Page) -> Result<(), Broken> {
@@ -303,8 +304,9 @@ impl World<'_> {
         }
         self.perform(index, outputs)?;
         if closing {
-            self.export(index, unit)?;
+            self.export(index, unit);
         }
-        self.look(index)
+        self.look(index);
+        Ok(())
     }
 }

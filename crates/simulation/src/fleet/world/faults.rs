@@ -18,8 +18,8 @@ impl World<'_> {
         let now = self.now;
         self.tell(|| format!("{fault:?}"));
         match fault {
-            Fault::Kill(index, down) => self.kill(index, false, down)?,
-            Fault::DiskLoss(index, down) => self.kill(index, true, down)?,
+            Fault::Kill(index, down) => self.kill(index, false, down),
+            Fault::DiskLoss(index, down) => self.kill(index, true, down),
             Fault::KillInCommit(index, down) => self.processes[index].doomed = Some((false, down)),
             Fault::DiskLossInPump(index, down) => {
                 // while nothing can be published rows wait for their links
@@ -50,7 +50,7 @@ impl World<'_> {
         Ok(())
     }
 
-    pub(super) fn kill(&mut self, index: usize, disk: bool, down: Millis) -> Result<(), Broken> {
+    pub(super) fn kill(&mut self, index: usize, disk: bool, down: Millis) {
         let robot = self.processes[index].settings.robot;
         let lost = self.processes[index].unwritten.len();
         let with = if disk { "and its disk " } else { "" };
@@ -67,7 +67,6 @@ impl World<'_> {
         process.paused_until = 0;
         let at = self.now + down;
         self.push(at, index, Event::Start);
-        Ok(())
     }
 
     pub(super) fn pause(&mut self, index: usize, long: Millis) {
