@@ -21,7 +21,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use record::Record;
 use robot::archivist::Archivist;
 use robot::clock::{Clock, Now};
-use robot::config::Config;
+use robot::config::{Config, Count};
 use robot::keeper::Keeper;
 use robot::message::{Event, Found, Job, Stored, Task, Visit, Write};
 use robot::reading::{Rules, Standpoint};
@@ -160,7 +160,8 @@ impl Bottle {
     /// Puts the robot into the bottle; its data go into an empty directory.
     pub fn new(spec: BottleSpec, directory: &Path) -> Result<Self, String> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(spec.seed);
-        let web = Web::new(&spec.web, START, START + spec.stormy, &mut random);
+        let calm = START + spec.stormy;
+        let web = Web::new(&spec.web, (START, calm, calm + spec.calm), &mut random);
         let mut config = Config::default();
         config.data.0 = directory.to_owned();
         config.seeds = vec![format!("http://{}/", Web::name(0))];
@@ -169,6 +170,8 @@ impl Bottle {
             seconds: spec.interval,
         };
         config.revisit.budget = format!("{}/second", spec.budget);
+        // every byte counts: what is noise is not the question here
+        config.revisit.count = Count::Body;
         config.archive.enabled = false;
         config.state.synced = false;
         let seeds: Vec<Url> = config

@@ -13,7 +13,8 @@ pub struct BottleWeb {
     pub hosts: usize,
     /// Pages on each host.
     pub pages: usize,
-    /// Seconds between the changes of pages, the shortest and the longest.
+    /// Seconds between the changes of pages on the average, the shortest and the longest. They
+    /// change at random.
     pub change_every: (f64, f64),
     /// The share of pages that vanish, and of pages that appear, in the course of the run.
     pub turnover: f64,
@@ -32,9 +33,8 @@ pub struct BottlePage {
     pub path: String,
     /// From when on it is there, and until when.
     pub lives: (f64, f64),
-    /// Seconds between two changes.
-    pub change_every: f64,
-    phase: f64,
+    /// The instants of its changes.
+    changes: Vec<f64>,
     /// It says that it is elsewhere.
     pub redirect: Option<String>,
     /// robots.txt forbids it.
@@ -49,7 +49,20 @@ impl BottlePage {
 
     /// How often it has changed.
     pub fn version(&self, at: f64) -> u64 {
-        ((at - self.phase) / self.change_every).max(0.0) as u64
+        self.changes.partition_point(|&change| change <= at) as u64
+    }
+}
+
+/// Instants at random, so far apart on the average.
+fn changes(every: f64, (start, end): (f64, f64), random: &mut Xoshiro256PlusPlus) -> Vec<f64> {
+    let mut changes = Vec::new();
+    let mut at = start;
+    loop {
+        at -= every * (1.0 - random.random::<f64>()).ln();
+        if at >= end {
+            return changes;
+        }
+        changes.push(at);
     }
 }
 
@@ -63,7 +76,11 @@ pub(super) struct Web {
 }
 
 impl Web {
-    pub fn new(spec: &BottleWeb, start: f64, calm: f64, random: &mut Xoshiro256PlusPlus) -> Self {
+    pub fn new(
+        spec: &BottleWeb,
+        (start, calm, end): (f64, f64, f64),
+        random: &mut Xoshiro256PlusPlus,
+    ) -> Self {
         let mut pages = Vec::new();
         let (shortest, longest) = spec.change_every;
         for host in 0..spec.hosts {
@@ -87,8 +104,11 @@ impl Web {
                         _ => format!("/page/{number}"),
                     },
                     lives,
-                    change_every: shortest * (longest / shortest).powf(exponent),
-                    phase: start + random.random::<f64>(),
+                    changes: changes(
+                        shortest * (longest / shortest).powf(exponent),
+                        (start, end),
+                        random,
+                    ),
                     redirect: (number % 13 == 7).then(|| "/".into()),
                     forbidden: number % 11 == 5,
                 });
