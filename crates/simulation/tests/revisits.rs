@@ -55,7 +55,7 @@ fn bound(world: &World, phase: &Phase) -> f64 {
         },
         server: &world.server[pages],
         caps: &[1.0 / phase.delay; SERVERS as usize],
-        budget: phase.budget,
+        budget: phase.budget.min(f64::from(SERVERS) / phase.delay),
     };
     bounds(&problem).expect("a sound problem").1
 }

@@ -51,11 +51,13 @@ fn days(name: &str, days: usize) -> Vec<[usize; 2]> {
 #[test]
 fn a_static_site_costs_little_after_two_weeks_and_fast_pages_are_visited_as_closely_as_allowed() {
     let visits = days("default", 21);
-    for (day, [still, fast]) in visits.iter().enumerate().skip(14) {
-        assert!(
-            *still < 200,
-            "day {day}: {still} visits to pages that never change"
-        );
+    // pages that were found together come due together: one day has more than another
+    let still: usize = visits[14..].iter().map(|[still, _]| still).sum();
+    assert!(
+        still < 7 * 200,
+        "{still} visits in a week to pages that never change"
+    );
+    for (day, [_, fast]) in visits.iter().enumerate().skip(14) {
         let most = 5.0 * DAY / LIMITS.least_interval;
         assert!(
             *fast as f64 > 0.9 * most,
