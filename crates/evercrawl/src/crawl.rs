@@ -117,11 +117,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return Err(Interrupted.into());
     }
     let missing = missing::Missing::find(&config.data.0, &config)?;
-    tell_missing(missing, arguments.json)
+    tell_missing(&missing, arguments.json)
 }
 
 /// Lists what there is no copy of; success if that is nothing.
-fn tell_missing(missing: missing::Missing, json: bool) -> Result<()> {
+fn tell_missing(missing: &missing::Missing, json: bool) -> Result<()> {
     if missing.count == 0 {
         return Ok(());
     }

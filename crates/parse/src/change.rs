@@ -147,9 +147,12 @@ impl Memory {
             Some(seconds) if seconds > FAR => 0,
             _ => MORE,
         };
-        let next = |restless: u8, same: bool| match same {
-            true => restless.saturating_sub(LESS),
-            false => (restless + more).min(MOST),
+        let next = |restless: u8, same: bool| {
+            if same {
+                restless.saturating_sub(LESS)
+            } else {
+                (restless + more).min(MOST)
+            }
         };
         let mut parts = look.parts;
         for (part, old) in parts.iter_mut().zip(self.parts) {

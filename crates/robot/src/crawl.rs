@@ -16,6 +16,7 @@ use crate::visit::{Workers, millis};
 use fetch::{Fetcher, Options};
 use frontier::key::parse_link;
 use frontier::scope::Scope;
+use frontier::trap::Traps;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -158,22 +159,8 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
         error,
     })?;
     let archive = open_archive(config, durability)?;
-    let learnt = Some(store.learnt()).filter(|record| !record.is_empty());
-    let stood = learnt.and_then(keeper::clock_stood);
-    let clock = Clock::start(stood.as_ref());
-    let now = clock.now();
-    let mut keeper = Keeper::new(
-        config.clone(),
-        until,
-        rules.clone(),
-        clock.clone(),
-        now,
-        learnt,
-    )?;
     let mut losses = Losses::default();
-    let unreadable = |error| losses.note(&error, "URLs are not readable; those pages are lost");
-    let traps = offline::traps(config, store.reader(), None, unreadable)?;
-    keeper.restore(now, &store, &mut losses)?;
+    let (keeper, clock, traps) = remember(config, until, &rules, &store, &mut losses)?;
     let mended = Mended {
         store: losses.beside(store.damage()),
         archive: archive
@@ -185,7 +172,7 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
 
     let (events, heard) = channel();
     let (archivist, inbox) = channel();
-    let first = Write::Links(as_found(seeds, &rules, now.wall));
+    let first = Write::Links(as_found(seeds, &rules, clock.now().wall));
     archivist.send(first).expect("its other end is here");
     let teller = events.clone();
     let tell = move |event| {
@@ -235,6 +222,32 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
         thread: Some(thread),
         mended,
     })
+}
+
+/// What the store has of an earlier crawl: the keeper, its clock, and the traps.
+fn remember(
+    config: &Config,
+    until: Until,
+    rules: &Arc<Rules>,
+    store: &Store,
+    losses: &mut Losses,
+) -> Result<(Keeper, Clock, Traps), StartError> {
+    let learnt = Some(store.learnt()).filter(|record| !record.is_empty());
+    let stood = learnt.and_then(keeper::clock_stood);
+    let clock = Clock::start(stood.as_ref());
+    let now = clock.now();
+    let mut keeper = Keeper::new(
+        config.clone(),
+        until,
+        rules.clone(),
+        clock.clone(),
+        now,
+        learnt,
+    )?;
+    let unreadable = |error| losses.note(&error, "URLs are not readable; those pages are lost");
+    let traps = offline::traps(config, store.reader(), None, unreadable)?;
+    keeper.restore(now, store, losses)?;
+    Ok((keeper, clock, traps))
 }
 
 /// The archivist and its channels.

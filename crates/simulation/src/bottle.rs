@@ -163,7 +163,7 @@ impl Bottle {
         let calm = START + spec.stormy;
         let web = Web::new(&spec.web, (START, calm, calm + spec.calm), &mut random);
         let mut config = Config::default();
-        config.data.0 = directory.to_owned();
+        directory.clone_into(&mut config.data.0);
         config.seeds = vec![format!("http://{}/", Web::name(0))];
         config.scope.suffixes = vec!["example".into()];
         config.politeness.interval = Interval::Fixed {

@@ -114,7 +114,7 @@ struct Test {
 impl Test {
     /// The chance of each number of changed visits, then whether it was too low or too high.
     fn judge(&self) -> (bool, bool) {
-        let mut chance = vec![0.0; FORETOLD + 1];
+        let mut chance = [0.0; FORETOLD + 1];
         for (rate, weight) in self.posterior.rates() {
             let mut of_rate = vec![0.0; FORETOLD + 1];
             of_rate[0] = 1.0;

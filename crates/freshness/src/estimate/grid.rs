@@ -39,7 +39,7 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
         let decades = f64::from(LOWEST + SHORTEST) + k as f64 / PER_DECADE as f64;
         10f64.powf(decades)
     };
-    let positions = || (0..NODES + SPANS + 1).map(x);
+    let positions = || (0..=NODES + SPANS).map(x);
     Tables {
         rate: (0..NODES)
             .map(|node| (LN_LOWEST + node as f64 * STEP).exp())

@@ -24,7 +24,7 @@ pub struct MeanRate {
 }
 
 fn order(rung: usize) -> f64 {
-    LOWEST * APART.powi(rung as i32)
+    LOWEST * APART.powf(rung as f64)
 }
 
 impl MeanRate {

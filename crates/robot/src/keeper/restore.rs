@@ -36,11 +36,14 @@ impl Keeper {
     pub fn restore(&mut self, now: Now, store: &Store, losses: &mut Losses) -> storage::Result<()> {
         for host in 0..store.host_count() {
             // a damaged host keeps its number; its pages are found to have no address
-            let row = store.host_row(HostId(host));
-            let (name, blob) = row.map_or_else(
-                |_| ("http://invalid".into(), Vec::new()),
-                |row| (row.name, row.blob),
-            );
+            let (name, blob) = match store.host_row(HostId(host)) {
+                Ok(row) => (row.name, row.blob),
+                Err(error) => {
+                    let what = "hosts are not readable; what they asked for is forgotten";
+                    losses.note(&error, what);
+                    ("http://invalid".into(), Vec::new())
+                }
+            };
             self.add_host(now, &name, &blob);
         }
         let mut pages = (0..).map(PageId);

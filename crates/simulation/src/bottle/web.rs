@@ -4,6 +4,7 @@ use fetch::Exchange;
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr};
 
 /// What a bottle's web is like.
@@ -219,11 +220,11 @@ impl Web {
             let first = page.host * self.spec.pages;
             for other in &self.pages[first..first + self.spec.pages] {
                 if other.is_alive(at) {
-                    body += &format!("<a href=\"{}\">page</a>", other.path);
+                    let _ = write!(body, "<a href=\"{}\">page</a>", other.path);
                 }
             }
             let next = Self::name((page.host + 1) % self.spec.hosts);
-            body += &format!("<a href=\"http://{next}/\">next</a>");
+            let _ = write!(body, "<a href=\"http://{next}/\">next</a>");
         }
         body + "</main></body></html>"
     }

@@ -169,7 +169,7 @@ mod tests {
             let mut near = Vec::new();
             let file = File::open(&path).unwrap();
             matching(file, key.as_bytes(), &mut |line: &[u8]| {
-                near.push(line.to_vec())
+                near.push(line.to_vec());
             })
             .unwrap();
             let all: Vec<_> = lines.iter().filter(|line| line.starts_with(&key)).collect();
@@ -195,11 +195,11 @@ mod tests {
         let (mut all, mut near) = (Vec::new(), Vec::new());
         let open = || File::open(&path).unwrap();
         every(open(), b"org,a)/ ", &mut |line: &[u8]| {
-            all.push(line.to_vec())
+            all.push(line.to_vec());
         })
         .unwrap();
         matching(open(), b"org,a)/ ", &mut |line: &[u8]| {
-            near.push(line.to_vec())
+            near.push(line.to_vec());
         })
         .unwrap();
         assert_eq!(all, [b"org,a)/ 1 x\n"]);
