@@ -226,6 +226,13 @@ impl View {
                 grouped(copies as usize)
             )
         };
-        format!("{:.1} % estimated now · {caution}", 100.0 * freshness)
+        let interval = self
+            .status
+            .freshness_interval
+            .map_or_else(String::new, |(low, high)| {
+                format!(" (95 %: {:.1} to {:.1} %)", 100.0 * low, 100.0 * high)
+            });
+        let freshness = 100.0 * freshness;
+        format!("{freshness:.1} % estimated now{interval} · {caution}")
     }
 }

@@ -100,6 +100,7 @@ impl Offline {
         let share = estimated.never_revisited as f64 / estimated.copies.max(1) as f64;
         Status {
             estimated_freshness: (estimated.copies > 0).then_some(estimated.freshness),
+            freshness_interval: (estimated.copies > 0).then_some(estimated.interval),
             never_revisited: (share * self.counts.pages_fetched as f64).round() as u64,
             ..self.counts.clone()
         }

@@ -50,6 +50,9 @@ pub struct Status {
     pub cut_bodies: u64,
     /// The share of copies that are current, by the model.
     pub estimated_freshness: Option<f64>,
+    /// The 95 % interval of that: wide where little is known.
+    #[serde(default)]
+    pub freshness_interval: Option<(f64, f64)>,
     /// Copies never compared with a second visit: for them the estimate rests on their hosts.
     pub never_revisited: u64,
     /// Revisits per second allowed.

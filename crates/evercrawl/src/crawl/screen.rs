@@ -152,8 +152,12 @@ fn frame(status: &Status) -> String {
         row(
             "freshness",
             format!(
-                "{:.1} % estimated · {} copies never revisited",
+                "{:.1} % estimated{} · {} copies never revisited",
                 100.0 * freshness,
+                s.freshness_interval
+                    .map_or_else(String::new, |(low, high)| {
+                        format!(" ({:.1} to {:.1} %)", 100.0 * low, 100.0 * high)
+                    }),
                 s.never_revisited
             ),
         );

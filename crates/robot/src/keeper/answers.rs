@@ -28,6 +28,7 @@ impl Keeper {
         status.under_way = self.tickets.requests() as u64;
         status.requests_per_second = self.rate.per_second(at);
         status.estimated_freshness = (estimated.copies > 0).then_some(estimated.freshness);
+        status.freshness_interval = (estimated.copies > 0).then_some(estimated.interval);
         status.never_revisited = estimated.never_revisited as u64;
         let next = if self.lines.new_waiting() + self.lines.due_waiting() > 0 {
             at
