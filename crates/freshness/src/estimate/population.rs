@@ -26,11 +26,18 @@ const VISITS_TO_BE_TESTED: u8 = 4;
 /// That pages are Poisson is believed until some two hundred visits speak against it.
 const FIRST_INFORMATION: f64 = 100.0;
 
-/// Between what rates a page was counted: with 10, 50 and 90 %, in steps of a sixteenth of a decade.
+/// The farthest that pages are taken to be from Poisson: the exponent of Weibull's law is one, give or
+/// take so much.
+const STEEPEST: f64 = 0.5;
+
+/// Between what rates a page was counted: with 4, 50 and 96 %, in steps of a sixteenth of a decade.
 /// From these alone its share of every knot follows, so that it can be taken out as it was put in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Span(pub [u8; 3]);
 
+/// Spread evenly between these, a bell has its own variance: narrower or wider, and what pages teach
+/// each other would grow narrower or wider with every visit.
+const TAIL: f64 = 0.042;
 /// Nodes of the scale to a step of a span, and steps to a knot.
 const NODES_PER_STEP: usize = 4;
 const STEPS: usize = STEPS_PER_KNOT / NODES_PER_STEP;
@@ -38,7 +45,8 @@ const STEPS: usize = STEPS_PER_KNOT / NODES_PER_STEP;
 impl Span {
     fn of(posterior: &Posterior) -> Self {
         let step = |share| (posterior.quantile(share) / NODES_PER_STEP as f64).round() as u8;
-        Self([step(0.025), step(0.5), step(0.975)])
+        // slower than the scale goes is still a rate
+        Self([step(TAIL), step(0.5), step(1.0 - TAIL).max(1)])
     }
 
     /// Calls `tell` with the share of every knot that has one; they sum to [`PAGE`], or to nothing
@@ -136,12 +144,13 @@ impl Population {
         let page = PAGE as f32;
         let others = (self.all.pages - host.pages) as f32;
         let lent = PAGES_OF_OTHERS / (others + PAGES_OF_GUESS);
-        let mut knots: [f32; KNOTS] = std::array::from_fn(|knot| {
+        let mut theirs = host.knots;
+        // as whole numbers: what little others lend must not drown
+        own.shares(|knot, share| theirs[knot] -= share);
+        let knots = std::array::from_fn(|knot| {
             let others = (self.all.knots[knot] - host.knots[knot]) as f32;
-            let lent = lent * (others + PAGES_OF_GUESS * page * self.guess[knot]);
-            host.knots[knot] as f32 + lent
+            theirs[knot] as f32 + lent * (others + PAGES_OF_GUESS * page * self.guess[knot])
         });
-        own.shares(|knot, share| knots[knot] -= share as f32);
         Prior(knots)
     }
 
@@ -158,7 +167,14 @@ impl Population {
     /// The chance that a page has not changed for so long after its last visit.
     pub fn chance_unchanged(&self, belief: &Belief, age: f64) -> f64 {
         let expected = expected(belief.pace(), age);
-        (-expected * factor(&self.correction.now(), &hints(expected))).exp()
+        (-expected * self.corrected(&hints(expected))).exp()
+    }
+
+    /// By how much pages change sooner or later than their pace says; the later, the likelier a change
+    /// whatever visits may have shown.
+    fn corrected(&self, hints: &[f64; 2]) -> f64 {
+        let [level, slope] = self.correction.now();
+        factor(&[level, slope.clamp(-STEEPEST, STEEPEST)], hints)
     }
 
     /// A page of this host before anything is known of its own changes.
@@ -190,7 +206,7 @@ impl Population {
         if belief.visits >= VISITS_TO_BE_TESTED {
             let expected = expected(belief.pace(), interval);
             let hints = hints(expected);
-            let expected = expected * factor(&self.correction.now(), &hints);
+            let expected = expected * self.corrected(&hints);
             let changed = observation.changed(interval);
             self.correction
                 .tell(&hints, expected, f64::INFINITY, changed);

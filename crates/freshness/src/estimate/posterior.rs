@@ -57,7 +57,8 @@ impl Posterior {
             let mut weight = log_likelihood(findings, first, stride, nodes);
             let all = &mut weight[..nodes];
             let most = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let matters = |log: &f64| *log > most - DEEP;
+            // the likeliest matters even where rounding is deeper
+            let matters = |log: &f64| *log >= most - DEEP;
             let from = all.iter().position(matters).unwrap_or(0);
             let to = all.iter().rposition(matters).unwrap_or(nodes - 1);
             if to - from + 1 >= ENOUGH || stride == 1 {

@@ -44,12 +44,12 @@ fn a_page_that_never_changed_has_no_lower_bound() {
     }
 }
 
-/// Pages of one rate each, visited at intervals of about their own: after a few visits no guess is
-/// remembered, and what is stated is true.
+/// Pages visited at intervals of about their own: after five visits intervals hold, and no guess is
+/// remembered.
 #[test]
 fn guesses_wrong_by_any_factor_are_forgotten_after_a_few_visits() {
-    for factor in [1e-5, 1.0, 1e5] {
-        for rate in [1.0, 1e-3, 1e-8] {
+    for rate in [1.0, 1e-3, 1e-8] {
+        let stated = [1e-5, 1.0, 1e5].map(|factor| {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
             let mut population = Population::new(rate * factor);
             let mut pages = vec![population.begin(0); 1_000];
@@ -66,9 +66,10 @@ fn guesses_wrong_by_any_factor_are_forgotten_after_a_few_visits() {
             };
             assert!(pages.iter().filter(within).count() >= 850);
             let chance = |page: &Belief| population.chance_unchanged(page, 0.5 / rate);
-            let stated = pages.iter().map(chance).sum::<f64>() / 1_000.0;
-            let truth = (-0.5f64).exp();
-            assert!((stated - truth).abs() < 0.03, "{factor} {rate}: {stated}");
+            pages.iter().map(chance).sum::<f64>() / 1_000.0
+        });
+        for other in stated {
+            assert!((other - stated[1]).abs() < 0.01, "{rate}: {stated:?}");
         }
     }
 }
