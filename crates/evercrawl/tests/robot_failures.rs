@@ -402,7 +402,7 @@ fn a_damaged_store_is_refused_or_mended_in_clear_words() {
                         )
                     });
                     assert!(
-                        said.contains("WARN")
+                        (said.contains("WARN") || said.contains("ERROR"))
                             && said.contains(name.iter().next().unwrap().to_str().unwrap()),
                         "{said}"
                     );
