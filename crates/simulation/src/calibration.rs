@@ -116,7 +116,7 @@ impl Test {
     fn judge(&self) -> (bool, bool) {
         let mut chance = [0.0; FORETOLD + 1];
         for (rate, weight) in self.posterior.rates() {
-            let mut of_rate = vec![0.0; FORETOLD + 1];
+            let mut of_rate = [0.0; FORETOLD + 1];
             of_rate[0] = 1.0;
             for interval in &self.intervals {
                 let changed = -(-rate * interval).exp_m1();
@@ -276,4 +276,45 @@ fn look(
         }
     }
     found.known.push(known);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use freshness::policy::{self, Knowledge, Setup};
+
+    /// Rates over five orders of magnitude, first guesses wrong by as much either way.
+    #[test]
+    fn what_is_stated_is_true_after_five_visits_whatever_the_guess() {
+        let rate: Vec<f64> = (0..200)
+            .map(|page| 10f64.powf(f64::from(page) / 40.0))
+            .collect();
+        let mean = rate.iter().sum::<f64>() / 200.0;
+        let world = World {
+            server: (0..200).map(|page| page % 5).collect(),
+            delay: vec![0.0; 5],
+            weight: None,
+            changes: Changes::Poisson(rate),
+            from: 0.0,
+            until: 300.0 / mean,
+        };
+        for guess in [1.0 / 7.0, mean * 1e5, mean * 1e-5] {
+            let setup = Setup {
+                server: &world.server,
+                weight: None,
+                delay: &world.delay,
+                budget: 0.25 * world.changes_in_test() / world.days(),
+                start: world.from,
+                seed: 1,
+                knowledge: Knowledge::Online { guess },
+            };
+            let policy = policy::build("default", &setup).unwrap();
+            let found = calibrate(&world, policy, Observe::Bit, guess, 1);
+            let excess = found.all_known().excess();
+            assert!(excess.abs() < 0.03, "guess {guess}: {excess}");
+            for held in &found.rates {
+                assert!(held.share() >= 0.85, "guess {guess}: {held:?}");
+            }
+        }
+    }
 }
