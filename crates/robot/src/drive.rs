@@ -72,15 +72,18 @@ impl Driver {
                 Ok(first) => {
                     let more = self.heard.try_iter();
                     let heard: Vec<Heard> = std::iter::once(first).chain(more).collect();
+                    let mut stop = false;
                     for heard in heard {
                         match heard {
                             Heard::Event(event) => events.push(event),
                             Heard::Ask(question) => self.answer(question),
-                            Heard::Stop => {
-                                self.keeper.hear(self.clock.now(), events.drain(..));
-                                return;
-                            }
+                            // what was heard with it counts still
+                            Heard::Stop => stop = true,
                         }
+                    }
+                    if stop {
+                        self.keeper.hear(self.clock.now(), events);
+                        return;
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
