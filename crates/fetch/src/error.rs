@@ -36,6 +36,9 @@ pub enum FetchError {
     /// The connection ended before a response, or before a byte of its body.
     #[error("disconnected")]
     Disconnected,
+    /// Whoever asked wanted the connection for something better.
+    #[error("given up: too slow while others waited")]
+    GivenUp,
 }
 
 /// What went wrong while resolving a name.
@@ -116,6 +119,7 @@ impl FetchError {
             Self::Protocol(_) => (60, "protocol"),
             Self::HeadersTooLarge => (61, "headers-too-large"),
             Self::Disconnected => (62, "disconnected"),
+            Self::GivenUp => (63, "given-up"),
         }
     }
 
@@ -168,6 +172,7 @@ mod tests {
             FetchError::protocol("x"),
             FetchError::HeadersTooLarge,
             FetchError::Disconnected,
+            FetchError::GivenUp,
         ];
         let codes: HashSet<u8> = all.iter().map(FetchError::code).collect();
         let causes: HashSet<&str> = all.iter().map(FetchError::cause).collect();

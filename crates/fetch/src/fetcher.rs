@@ -151,7 +151,7 @@ impl Shared {
         } = prepared;
         let limits = &self.options.limits;
         let max_body = request.max_body.unwrap_or(limits.body);
-        let mut patience = Patience::new(self.options.timeouts);
+        let mut patience = Patience::new(self.options.timeouts, request.received.cloned());
         let received = match &mut connection {
             Connection::Http1(stream) => {
                 let to_head = request.method == Method::Head;

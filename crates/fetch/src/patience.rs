@@ -7,6 +7,8 @@ use crate::error::TimeoutStage;
 use crate::options::Timeouts;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -21,6 +23,8 @@ pub(crate) struct Patience {
     receiving: Option<Receiving>,
     reads: u32,
     timer: Option<Pin<Box<Sleep>>>,
+    /// Told to whoever watches.
+    told: Option<Arc<AtomicU64>>,
 }
 
 struct Receiving {
@@ -30,18 +34,22 @@ struct Receiving {
 }
 
 impl Patience {
-    pub fn new(timeouts: Timeouts) -> Self {
+    pub fn new(timeouts: Timeouts, told: Option<Arc<AtomicU64>>) -> Self {
         Self {
             timeouts,
             started: Instant::now(),
             receiving: None,
             reads: 0,
             timer: None,
+            told,
         }
     }
 
     /// `bytes` more have come.
     pub fn received(&mut self, bytes: usize) {
+        if let Some(told) = &self.told {
+            told.fetch_add(bytes as u64, Ordering::Relaxed);
+        }
         let receiving = self.receiving.get_or_insert_with(|| {
             let now = Instant::now();
             Receiving {
@@ -136,7 +144,8 @@ mod tests {
     #[test]
     fn each_limit_at_its_time() {
         let seconds = Duration::from_secs;
-        let mut patience = Patience::new(Timeouts {
+        let received = Arc::new(AtomicU64::new(0));
+        let timeouts = Timeouts {
             connect: seconds(1),
             first_byte: seconds(30),
             body: seconds(100),
@@ -144,7 +153,8 @@ mod tests {
                 bytes_per_second: 10,
                 window: seconds(10),
             },
-        });
+        };
+        let mut patience = Patience::new(timeouts, Some(received.clone()));
         let start = patience.started;
         assert_eq!(patience.look(start + seconds(29)), Ok(()));
         assert_eq!(
@@ -161,5 +171,6 @@ mod tests {
         patience.received(1_000_000);
         assert_eq!(patience.look(first + seconds(99)), Ok(()));
         assert_eq!(patience.look(first + seconds(100)), Err(TimeoutStage::Body));
+        assert_eq!(received.load(Ordering::Relaxed), 1_000_199);
     }
 }

@@ -3,6 +3,8 @@
 use crate::error::FetchError;
 use crate::options::Options;
 use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use url::Url;
 
 /// Encodings we can take off again, see [`crate::decode`].
@@ -25,6 +27,8 @@ pub struct Request<'a> {
     pub accept: Option<&'a str>,
     /// Bytes of body taken instead of the fetcher's limit.
     pub max_body: Option<u64>,
+    /// Where the bytes received are counted as they come, for whoever watches.
+    pub received: Option<&'a Arc<AtomicU64>>,
 }
 
 /// The methods of a crawler.
@@ -56,6 +60,7 @@ impl<'a> Request<'a> {
             validators: None,
             accept: None,
             max_body: None,
+            received: None,
         }
     }
 

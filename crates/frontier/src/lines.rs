@@ -35,7 +35,7 @@ use share::{Groups, Kind, Shares};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::net::IpAddr;
-pub use told::{Greediest, Waiting};
+pub use told::{Greedy, Waiting};
 
 /// How turns are given.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -386,6 +386,8 @@ impl Lines {
         let line = &mut self.hosts[host as usize];
         line.under_way -= 1;
         line.visiting = line.visiting.saturating_sub(1);
+        let slow = line.dawdling > 0;
+        line.dawdling = line.dawdling.saturating_sub(1);
         if line.under_way == 0 {
             self.asked.remove(&host);
         }
@@ -399,7 +401,11 @@ impl Lines {
         address.under_way -= 1;
         address.not_before = address.not_before.max(not_before);
         let network = Some(address.network);
-        self.shares.end(Groups { site, network });
+        self.shares.end(Groups {
+            site,
+            network,
+            slow,
+        });
         self.time_address(number);
         self.place(host);
     }

@@ -8,14 +8,18 @@ use super::{Lines, Rules};
 impl Lines {
     pub(super) fn site_of(&self, host: u32) -> Groups {
         let site = self.sites[self.hosts[host as usize].site as usize].group;
-        let network = None;
-        Groups { site, network }
+        Groups {
+            site,
+            network: None,
+            slow: false,
+        }
     }
 
     pub(super) fn groups(&self, host: u32) -> Groups {
-        let address = self.hosts[host as usize].address;
+        let line = &self.hosts[host as usize];
+        let network = |number: u32| self.addresses[number as usize].network;
         Groups {
-            network: address.map(|number| self.addresses[number as usize].network),
+            network: line.address.map(network),
             ..self.site_of(host)
         }
     }

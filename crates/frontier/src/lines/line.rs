@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 
 /// Visits that follow a fetch of robots.txt before other hosts of the address have their turn.
 const VISITS_A_SITTING: u8 = 4;
+/// An answer that takes longer, in seconds, makes a host a slow one.
+const SLOW: f64 = 5.0;
 /// Rules hold for so many seconds from the first visit made by them, however long it had to wait.
 const RULES_HOLD: f64 = 60.0;
 
@@ -66,8 +68,9 @@ pub(super) struct Line {
     pub lookup: Lookup,
     pub pages: u32,
     pub under_way: u16,
-    /// Of these, visits.
+    /// Of these, visits; and those that began when it was known to be slow.
     pub visiting: u16,
+    pub dawdling: u16,
     pub place: Place,
     pub trust: Trust,
     /// What it adds to what politeness allows.
@@ -102,6 +105,11 @@ impl Line {
 
     pub fn is_empty(&self) -> bool {
         self.new.is_empty() && self.due.is_empty() && self.errands.is_empty()
+    }
+
+    /// Whether it is known to be slow, or in trouble.
+    pub fn is_slow(&self) -> bool {
+        self.courtesy.response > SLOW || self.courtesy.extra > 0.0
     }
 
     /// Whether nothing can be asked of it before somebody says that something ended.
@@ -150,6 +158,7 @@ impl Line {
     /// A request begins.
     pub fn begin(&mut self) {
         self.under_way += 1;
+        self.dawdling += u16::from(self.is_slow());
         self.lookup = Lookup::No;
     }
 

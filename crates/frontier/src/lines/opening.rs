@@ -12,7 +12,7 @@ const FIRST_HOSTS: f64 = 8.0;
 /// What the first page of a host earns.
 const EARNED_BY_A_PAGE: f64 = 2.0;
 /// What is earned by waiting, one in so many seconds.
-const SECONDS_A_HOST: f64 = 30.0;
+const SECONDS_A_HOST: f64 = 5.0;
 
 #[derive(Debug)]
 pub(super) struct Site {

@@ -5,7 +5,8 @@
 //! networks take turns however many hosts they have (start-time fair queueing with two parents).
 //!
 //! A group (a site or a network) that holds its share of the connections waits until nobody below
-//! its share does, and leaves some connections free for those who will be.
+//! its share does, and leaves some connections free for those who will be. Nor do hosts that are
+//! known to be slow get these, though each may be a site of its own.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -19,6 +20,8 @@ pub(super) struct GroupId(u32);
 pub(super) enum Kind {
     Site,
     Network,
+    /// All hosts that are known to be slow.
+    Slow,
 }
 
 /// The groups a host is in; the network is known once it has an address.
@@ -26,6 +29,7 @@ pub(super) enum Kind {
 pub(super) struct Groups {
     pub site: GroupId,
     pub network: Option<GroupId>,
+    pub slow: bool,
 }
 
 #[derive(Debug)]
@@ -52,14 +56,16 @@ struct Offer {
 
 /// One in so many connections is kept for groups below their share.
 const RESERVE: usize = 8;
+/// The group of all that is slow is the first.
+const SLOW: GroupId = GroupId(0);
 
 #[derive(Debug)]
 pub(super) struct Shares {
     connections: usize,
     under_way: usize,
     groups: Vec<Group>,
-    /// Sites and networks with claims.
-    claimants: [usize; 2],
+    /// Groups with claims, by kind.
+    claimants: [usize; 3],
     ready: BinaryHeap<Reverse<Offer>>,
     /// Groups with parked hosts, those with the fewest connections first.
     over: BTreeSet<(u32, GroupId)>,
@@ -70,22 +76,25 @@ pub(super) struct Shares {
 
 impl Groups {
     fn each(self) -> impl Iterator<Item = GroupId> {
-        std::iter::once(self.site).chain(self.network)
+        let slow = self.slow.then_some(SLOW);
+        std::iter::once(self.site).chain(self.network).chain(slow)
     }
 }
 
 impl Shares {
     pub fn new(connections: usize) -> Self {
-        Self {
+        let mut shares = Self {
             connections,
             under_way: 0,
             groups: Vec::new(),
-            claimants: [0; 2],
+            claimants: [0; 3],
             ready: BinaryHeap::new(),
             over: BTreeSet::new(),
             served: 0,
             asked: 0,
-        }
+        };
+        shares.add_group(Kind::Slow);
+        shares
     }
 
     pub fn add_group(&mut self, kind: Kind) -> GroupId {
@@ -125,7 +134,18 @@ impl Shares {
 
     /// Connections that are everybody's due.
     fn share(&self, kind: Kind) -> usize {
-        (self.connections / self.claimants[kind as usize].max(1)).max(1)
+        let share = match kind {
+            Kind::Slow => self.connections - self.reserve(),
+            Kind::Site | Kind::Network => self.connections / self.claimants[kind as usize].max(1),
+        };
+        share.max(1)
+    }
+
+    /// Connections kept for those below their share.
+    fn reserve(&self) -> usize {
+        (self.connections / RESERVE)
+            .max(1)
+            .min(self.connections - 1)
     }
 
     fn holds_its_share(&self, id: GroupId) -> bool {
@@ -136,7 +156,11 @@ impl Shares {
     /// The host may go.
     pub fn offer(&mut self, host: u32, groups: Groups) {
         let mut tag = self.served;
-        for id in groups.each() {
+        let own = Groups {
+            slow: false,
+            ..groups
+        };
+        for id in own.each() {
             let served = self.served;
             let group = self.group(id);
             tag = tag.max(group.next);
@@ -159,9 +183,7 @@ impl Shares {
         if self.someone_below_its_share().is_some() {
             return self.ready.pop().map(|Reverse(offer)| offer.host);
         }
-        let reserve = (self.connections / RESERVE).clamp(1, (self.connections - 1).max(1));
-        let free = self.connections - self.under_way;
-        if self.connections > 1 && free <= reserve {
+        if self.connections - self.under_way <= self.reserve() {
             return None;
         }
         let &(_, id) = self.over.first()?;
@@ -236,10 +258,10 @@ impl Shares {
         groups.each().any(|id| self.holds_its_share(id))
     }
 
-    /// Where all connections are taken and somebody below its share waits for one: among those who
-    /// hold one, given by their groups, the group that holds most and more than its share; and how
-    /// many it would have to give up.
-    pub fn greediest(&mut self, holders: impl Iterator<Item = Groups>) -> Option<(GroupId, usize)> {
+    /// Where all connections are taken and somebody below its share waits for one: how many wait,
+    /// and the group that holds most and more than its share among those who hold one, given by
+    /// their groups, with how many it has too many.
+    pub fn crowd(&mut self, holders: impl Iterator<Item = Groups>) -> Option<Crowd> {
         if self.under_way < self.connections {
             return None;
         }
@@ -248,11 +270,21 @@ impl Shares {
             let group = &self.groups[id.0 as usize];
             (group.under_way as usize).saturating_sub(self.share(group.kind))
         };
-        let (excess, id) = holders
-            .flat_map(Groups::each)
+        let greediest = holders
+            .flat_map(|groups| std::iter::once(groups.site).chain(groups.network))
             .filter(|&id| waiting.each().all(|own| own != id))
             .map(|id| (excess(id), id))
-            .max()?;
-        (excess > 0).then(|| (id, excess.min(self.ready.len())))
+            .max();
+        Some(Crowd {
+            waiting: self.ready.len(),
+            greediest: greediest.filter(|&(excess, _)| excess > 0),
+        })
     }
+}
+
+/// Who waits while all connections are taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Crowd {
+    pub waiting: usize,
+    pub greediest: Option<(usize, GroupId)>,
 }

@@ -29,11 +29,14 @@ pub enum Waiting {
     ForNothing,
 }
 
-/// Who holds more connections than its share while others wait for one.
+/// Who holds connections while others wait for one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Greediest {
-    /// The hosts, of one site or of one network, to which its requests are under way.
+pub struct Greedy {
+    /// The hosts to which requests are under way: those of the site or network that holds more than
+    /// its share, and most; where none does, all.
     pub hosts: Vec<u32>,
+    /// Whether they hold more than their share.
+    pub above_share: bool,
     /// So many requests would have to be given up, and no more.
     pub too_many: usize,
 }
@@ -96,20 +99,24 @@ impl Lines {
         next.map_or(f64::INFINITY, |Reverse((at, ..))| *at as f64 / 1e6)
     }
 
-    /// Who holds more than its share, while all connections are taken and somebody below its own
-    /// share waits for one.
-    pub fn greediest(&mut self, now: f64) -> Option<Greediest> {
+    /// Who is to give something up, while all connections are taken and somebody below its share
+    /// waits for one.
+    pub fn greediest(&mut self, now: f64) -> Option<Greedy> {
         self.advance(now);
         let held: Vec<_> = (self.asked.iter())
             .map(|&host| (host, self.groups(host)))
             .collect();
-        let holders = held.iter().map(|&(_, groups)| groups);
-        let (group, too_many) = self.shares.greediest(holders)?;
-        let is_in = |groups: super::Groups| groups.site == group || groups.network == Some(group);
-        let hosts = held.into_iter().filter(|&(_, groups)| is_in(groups));
-        Some(Greediest {
-            hosts: hosts.map(|(host, _)| host).collect(),
-            too_many,
+        let crowd = self.shares.crowd(held.iter().map(|&(_, groups)| groups))?;
+        let is_greedy = |groups: super::Groups| match crowd.greediest {
+            Some((_, id)) => groups.site == id || groups.network == Some(id),
+            None => true,
+        };
+        let hosts = held.iter().filter(|&&(_, groups)| is_greedy(groups));
+        Some(Greedy {
+            hosts: hosts.map(|&(host, _)| host).collect(),
+            above_share: crowd.greediest.is_some(),
+            too_many: (crowd.greediest)
+                .map_or(crowd.waiting, |(excess, _)| excess.min(crowd.waiting)),
         })
     }
 

@@ -1,6 +1,7 @@
 //! The way of a host from having something to do to its turn.
 
 use super::line::{Place, Trust};
+use super::share::Groups;
 use super::{CREDIT, Lines, Turn, Whose, is_later, ticks};
 use std::cmp::Reverse;
 
@@ -135,8 +136,9 @@ impl Lines {
             }
             line.place = Place::Offered;
             self.addresses[number as usize].offered = true;
+            let slow = line.is_slow();
             let groups = self.groups(host);
-            return self.shares.offer(host, groups);
+            return self.shares.offer(host, Groups { slow, ..groups });
         }
     }
 
@@ -207,8 +209,9 @@ impl Lines {
         };
         self.requests_at =
             self.requests_at.max(now - CREDIT) + 1.0 / self.rules.requests_per_second;
+        let slow = self.hosts[host as usize].is_slow();
         let groups = self.groups(host);
-        self.shares.begin(groups);
+        self.shares.begin(Groups { slow, ..groups });
         self.asked.insert(host);
         Some(turn)
     }

@@ -14,7 +14,7 @@ fn bound(world: &World, pages: usize, opening: f64) -> f64 {
     let interval = world.lines.rules.interval.seconds(1, 0.0);
     let request = slowest(|server| server.takes) + interval.max(slowest(|s| s.crawl_delay));
     let requests = (2 * pages + hosts) as f64;
-    opening + requests * (request + LOOKUP) + hosts as f64 * (LOOKUP + 30.0)
+    opening + requests * (request + LOOKUP) + hosts as f64 * (LOOKUP + 5.0)
 }
 
 fn server() -> impl Strategy<Value = Server> {

@@ -95,13 +95,13 @@ fn hosts_are_opened_as_their_site_earns_it() {
     };
     assert_eq!(left(&mut lines, 0.0), 92, "a few on trust");
     assert_eq!(lines.waiting(50, 0.0), Waiting::ForOpening(92));
-    assert_eq!(left(&mut lines, 60.0), 90, "one in half a minute");
-    lines.ended(3, address(3), 60.0, fine(), 0);
-    assert_eq!(left(&mut lines, 60.0), 88, "two for a page");
+    assert_eq!(left(&mut lines, 10.0), 90, "one in five seconds");
+    lines.ended(3, address(3), 10.0, fine(), 0);
+    assert_eq!(left(&mut lines, 10.0), 88, "two for a page");
     lines.push_new(3, 1);
-    assert_eq!(left(&mut lines, 60.0), 88);
-    lines.ended(3, address(3), 60.0, fine(), 0);
-    assert_eq!(left(&mut lines, 60.0), 88, "for the first page");
+    assert_eq!(left(&mut lines, 10.0), 88);
+    lines.ended(3, address(3), 10.0, fine(), 0);
+    assert_eq!(left(&mut lines, 10.0), 88, "for the first page");
     assert_eq!(
         left(&mut lines, 1e6),
         80,
@@ -195,4 +195,49 @@ fn sites_of_one_address_take_turns_however_many_hosts_they_have() {
     world.run(1000.0, 10_000, |_, _, _| {}).expect("polite");
     let visits = world.visits[honest as usize].len();
     assert!(visits > 400, "{visits} of about 980");
+}
+
+#[test]
+fn a_hundred_slow_sites_do_not_get_every_connection_twice() {
+    let mut lines = Lines::new(fixed(0.0), 0.0);
+    let slow: Vec<u32> = (0..100)
+        .map(|number| {
+            let name = format!("www.slow{number}.test");
+            let host = lines.add_host(&name, Courtesy::default(), f64::INFINITY);
+            lines.resolved(host, 0.0, Some(([127, 2, number, 1].into(), f64::INFINITY)));
+            (0..9).for_each(|page| lines.push_new(host, page));
+            host
+        })
+        .collect();
+    let honest = open_host(&mut lines, address(1));
+    let mut begun = Vec::new();
+    let mut begin = |lines: &mut Lines, now: f64| {
+        while let Turn::Visit { host, address, .. } = lines.next(now) {
+            begun.push((host, address));
+        }
+        std::mem::take(&mut begun)
+    };
+    // nobody knows them: each may have its share, which is one
+    let all = begin(&mut lines, 1.0);
+    assert_eq!(all.len(), 64);
+    lines.push_new(honest, 0);
+    let greedy = lines.greediest(1.0).expect("somebody waits");
+    assert!(!greedy.above_share && greedy.too_many >= 1);
+    assert!(greedy.hosts.iter().all(|host| slow.contains(host)));
+    for (host, address) in all {
+        lines.ended(host, address, 30.0, Answer::Fine { seconds: 29.0 }, 0);
+    }
+    // now they are known
+    let again = begin(&mut lines, 31.0);
+    assert!(again.contains(&(honest, address(1))));
+    let unknown = again.iter().filter(|(host, _)| *host >= 64).count();
+    assert_eq!(unknown, 37, "36 more sites and the honest host");
+    for (host, address) in again {
+        lines.ended(host, address, 60.0, Answer::Fine { seconds: 29.0 }, 0);
+    }
+    assert_eq!(begin(&mut lines, 61.0).len(), 56);
+    assert_eq!(lines.next(61.0), Turn::Idle, "the rest is kept");
+    lines.hosts[honest as usize].courtesy.response = 0.0;
+    lines.push_new(honest, 1);
+    assert_eq!(visit(lines.next(61.0)).0, honest);
 }
