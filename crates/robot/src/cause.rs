@@ -43,6 +43,7 @@ pub fn word(code: u8) -> &'static str {
         60 => "protocol",
         61 => "headers-too-large",
         62 => "disconnected",
+        63 => "given-up",
         REFUSED => "refused",
         TOO_MANY => "too-many-requests",
         SERVER_ERROR => "server-error",
