@@ -113,11 +113,17 @@ fn the_budget_is_kept_in_every_window() {
     }
 }
 
-/// Found, told, and not yet understood: the protocol loses or strands pages in these.
+/// Found, told, and not yet understood: the protocol loses or strands pages in these. Whoever mends
+/// one of them is told to move it to those that must go well.
 #[test]
-#[ignore = "open: these seeds still fail"]
 fn seeds_that_still_fail() {
-    for seed in [106, 214, 246, 249] {
-        well(&Scenario::random(seed));
-    }
+    let fails = |seed: &u64| run(&Scenario::random(*seed)).is_err();
+    let failing: Vec<u64> = [214, 246, 249].into_iter().filter(fails).collect();
+    assert_eq!(failing, [214, 246, 249]);
+}
+
+/// An eviction once stopped after the lease was sealed.
+#[test]
+fn seeds_that_once_failed() {
+    well(&Scenario::random(106));
 }
