@@ -2,10 +2,12 @@
 //! tables and lists of hosts come in; files, pages and charts go out; a terminal, and Ctrl-C.
 
 pub mod bad_input;
+pub mod cell;
 pub mod chart;
 pub mod hosts;
 pub mod html;
 pub mod interrupt;
+pub mod live;
 pub mod new_file;
 pub mod table;
 pub mod terminal;

@@ -2,8 +2,9 @@
 
 use crate::bad_input::BadInput;
 use anyhow::{Context, Result};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
 
@@ -15,7 +16,7 @@ static ON_INTERRUPT: Once = Once::new();
 const INTERRUPTED: i32 = 130;
 
 /// A file being written beside its target; replaces it on [`NewFile::finish`] and is removed when
-/// dropped before. Devices and pipes are written directly.
+/// dropped before. A link is replaced, not followed. Devices and pipes are written directly.
 pub struct NewFile {
     writer: BufWriter<File>,
     target: PathBuf,
@@ -44,26 +45,34 @@ impl NewFile {
     }
 
     fn start(target: &Path) -> io::Result<Self> {
-        // a link stays a link; what it points to is replaced
-        let target = target
-            .canonicalize()
-            .unwrap_or_else(|_| target.to_path_buf());
-        let special = fs::metadata(&target).is_ok_and(|found| !found.is_file());
-        let (file, temporary) = if special {
-            (OpenOptions::new().write(true).open(&target)?, None)
-        } else {
-            let name = target.file_name().unwrap_or_default().to_string_lossy();
-            let name = format!(".{name}.{}.tmp", std::process::id());
-            let temporary = directory(&target).join(name);
-            remove_on_interrupt(&temporary);
-            let file = File::create(&temporary).inspect_err(|_| forget(&temporary))?;
-            (file, Some(temporary))
-        };
-        Ok(Self {
+        if is_special(target) {
+            let file = OpenOptions::new().write(true).open(target)?;
+            return Ok(Self::new(file, target, None));
+        }
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let prefix = format!(".{name}.");
+        let mut builder = tempfile::Builder::new();
+        // exclusive, and nobody can guess the name: what others may have put there is not followed
+        builder
+            .prefix(&prefix)
+            .suffix(".tmp")
+            .rand_bytes(16)
+            .permissions(Permissions::from_mode(0o666));
+        on_interrupt();
+        let (file, temporary) = pending(|pending| {
+            let (file, path) = builder.tempfile_in(directory(target))?.keep()?;
+            pending.push(path.clone());
+            Ok::<_, io::Error>((file, path))
+        })?;
+        Ok(Self::new(file, target, Some(temporary)))
+    }
+
+    fn new(file: File, target: &Path, temporary: Option<PathBuf>) -> Self {
+        Self {
             writer: BufWriter::with_capacity(1 << 18, file),
-            target,
+            target: target.to_owned(),
             temporary,
-        })
+        }
     }
 
     /// Puts the file in its place.
@@ -112,6 +121,21 @@ impl Drop for NewFile {
     }
 }
 
+/// Devices and pipes, and the system's own links to what is open. Links of anybody else are
+/// replaced, not followed: they may have been planted.
+fn is_special(target: &Path) -> bool {
+    let of_system = [
+        "/dev/stdin",
+        "/dev/stdout",
+        "/dev/stderr",
+        "/dev/fd",
+        "/proc",
+    ];
+    of_system.iter().any(|place| target.starts_with(place))
+        || fs::symlink_metadata(target)
+            .is_ok_and(|found| !found.is_file() && !found.file_type().is_symlink())
+}
+
 fn directory(target: &Path) -> &Path {
     match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -128,7 +152,7 @@ pub fn remove_pending() {
     });
 }
 
-fn remove_on_interrupt(temporary: &Path) {
+fn on_interrupt() {
     ON_INTERRUPT.call_once(|| {
         // without a handler a file may be left behind, which is no reason to stop
         let _ = ctrlc::set_handler(|| {
@@ -136,13 +160,63 @@ fn remove_on_interrupt(temporary: &Path) {
             std::process::exit(INTERRUPTED);
         });
     });
-    pending(|pending| pending.push(temporary.to_path_buf()));
 }
 
 fn forget(temporary: &Path) {
     pending(|pending| pending.retain(|other| other != temporary));
 }
 
-fn pending(change: impl FnOnce(&mut Vec<PathBuf>)) {
-    change(&mut PENDING.lock().unwrap_or_else(PoisonError::into_inner));
+fn pending<T>(change: impl FnOnce(&mut Vec<PathBuf>) -> T) -> T {
+    change(&mut PENDING.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn written(target: &Path) {
+        let mut file = NewFile::create(target).unwrap();
+        file.write_all(b"ours").unwrap();
+        file.finish().unwrap();
+    }
+
+    #[test]
+    fn planted_links_are_replaced_and_never_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let precious = folder.path().join("precious");
+        fs::write(&precious, "precious").unwrap();
+        let target = folder.path().join("out.csv");
+        symlink(&precious, &target).unwrap();
+        // by the name that could be guessed once
+        let guessed = format!(".out.csv.{}.tmp", std::process::id());
+        symlink(&precious, folder.path().join(guessed)).unwrap();
+        written(&target);
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+        assert_eq!(fs::read_to_string(&target).unwrap(), "ours");
+        assert!(!fs::symlink_metadata(&target).unwrap().is_symlink());
+        // where a link leads to nothing
+        let dangling = folder.path().join("dangling.csv");
+        symlink(folder.path().join("nothing"), &dangling).unwrap();
+        written(&dangling);
+        assert!(!folder.path().join("nothing").exists());
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_file_that_was_not_finished() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("out.csv");
+        let names = || -> Vec<String> {
+            let entries = fs::read_dir(folder.path()).unwrap();
+            entries
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect()
+        };
+        let first = NewFile::create(&target).unwrap();
+        let second = NewFile::create(&target).unwrap();
+        let [one, other] = &names()[..] else { panic!() };
+        assert_ne!(one, other);
+        drop((first, second));
+        assert!(names().is_empty());
+    }
 }

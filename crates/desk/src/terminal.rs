@@ -1,6 +1,7 @@
 //! What people see: messages and progress on stderr, results on stdout. Colours and progress only
 //! where a terminal shows them.
 
+use crate::live;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -15,7 +16,7 @@ pub fn complain(kind: &str, message: &str) {
         (true, _) => ("\x1b[1;33m", "\x1b[0m"),
     };
     // nobody is left to hear that stderr is closed
-    let _ = writeln!(stderr.lock(), "{on}{kind}:{off} {message}");
+    let _ = live::above(format!("{on}{kind}:{off} {message}\n").as_bytes());
 }
 
 /// Prints a result on stdout.
@@ -94,7 +95,24 @@ pub fn plain(text: &str) -> String {
 /// Whether a terminal obeys the character rather than shows it.
 pub fn is_obeyed(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        || matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// So many of something, named by the word for one: `1 page`, `2,000 entries`.
+pub fn count(number: u64, one: &str) -> String {
+    format!("{} {}", grouped(number as usize), named(number, one))
+}
+
+/// The word for one or for more of something.
+pub fn named(number: u64, one: &str) -> String {
+    let ending = |end: &str| one.ends_with(end);
+    match one.strip_suffix('y') {
+        _ if number == 1 => one.to_owned(),
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+        _ if ending("s") || ending("x") || ending("ch") || ending("sh") => format!("{one}es"),
+        _ => format!("{one}s"),
+    }
 }
 
 /// Thousands apart, as people read them: 14,500,000.
@@ -137,12 +155,21 @@ mod tests {
 
     #[test]
     fn nothing_from_the_web_is_obeyed() {
-        let hostile = "a\x1b[2Jb\r\nc\u{202e}d\u{9b}e";
+        let hostile = "a\x1b[2Jb\r\nc\u{202e}d\u{9b}e\u{61c}f\u{2067}g";
         assert_eq!(
             plain(hostile),
-            "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}d\u{fffd}e"
+            "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}f\u{fffd}g"
         );
         assert_eq!(plain("http://example.org/é"), "http://example.org/é");
+    }
+
+    #[test]
+    fn one_is_one() {
+        assert_eq!(count(1, "page"), "1 page");
+        assert_eq!(count(0, "page"), "0 pages");
+        assert_eq!(count(2000, "entry"), "2,000 entries");
+        assert_eq!(count(2, "address"), "2 addresses");
+        assert_eq!(count(2, "day"), "2 days");
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! `evercrawl archive`: whether what was archived is still what was written.
 
 use crate::data::{self, Data, Which};
-use crate::terminal::{grouped, plain};
+use crate::terminal::{count, grouped, plain};
 use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use storage::archive::{Flaw, files, verify_copies};
+use storage::archive::{Archive, ArchiveOptions, Flaw, Keep, files, prune, verify_copies};
 use storage::{PageId, Place, Reader, Store, StoreOptions};
 
 /// Lost pages listed for people; a machine gets all of them.
@@ -22,9 +22,10 @@ What is compared:
 Examples:
   evercrawl archive verify
   evercrawl archive verify --refetch
+  evercrawl archive prune --keep-versions 10 --keep-days 365
   evercrawl archive verify --data mirror --json | jq '.flaws[], .lost[]'";
 
-/// Check the archive.
+/// Check the archive, or take old versions out of it.
 #[derive(clap::Args)]
 #[command(after_help = MORE)]
 pub struct Arguments {
@@ -43,6 +44,26 @@ enum Command {
         /// Have the next crawl fetch again what is lost.
         #[arg(long)]
         refetch: bool,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take old versions out, oldest first; the last copy of a page always stays.
+    ///
+    /// Without a limit those of the configuration hold (`archive.keep_versions`, `archive.keep_days`,
+    /// `archive.max_bytes`). No crawl may be running.
+    Prune {
+        #[command(flatten)]
+        which: Which,
+        /// Keep so many versions of a page.
+        #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+        keep_versions: Option<u32>,
+        /// Keep versions that are no older than so many days.
+        #[arg(long, value_name = "DAYS")]
+        keep_days: Option<u32>,
+        /// Keep no more than so many bytes in all.
+        #[arg(long, value_name = "BYTES")]
+        max_bytes: Option<u64>,
         /// Print one JSON object.
         #[arg(long)]
         json: bool,
@@ -70,11 +91,27 @@ struct FlawView {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let Command::Verify {
-        which,
-        refetch,
-        json,
-    } = &arguments.command;
+    let (which, refetch, json) = match &arguments.command {
+        Command::Verify {
+            which,
+            refetch,
+            json,
+        } => (which, refetch, json),
+        Command::Prune {
+            which,
+            keep_versions,
+            keep_days,
+            max_bytes,
+            json,
+        } => {
+            let keep = Keep {
+                versions: *keep_versions,
+                days: *keep_days,
+                bytes: *max_bytes,
+            };
+            return prune_archive(&which.find()?, keep, *json);
+        }
+    };
     let data = which.find()?;
     let archive = data.archive()?;
     let reader = data.reader()?;
@@ -118,10 +155,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         writeln!(
             out,
-            "{} files, {} records read, {} digests right, {} damaged, {} lost",
-            found.files,
-            grouped(found.records as usize),
-            grouped(found.digests as usize),
+            "{}, {} read, {} right, {} damaged, {} lost",
+            count(u64::from(found.files), "file"),
+            count(found.records, "record"),
+            count(found.digests, "digest"),
             found.flaws.len(),
             grouped(found.lost.len()),
         )?;
@@ -137,6 +174,60 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     out.flush()?;
     verdict(found.flaws.len(), found.lost.len())
+}
+
+fn prune_archive(data: &Data, asked: Keep, json: bool) -> Result<()> {
+    let keep = if asked.is_all() {
+        data.config.archive.keep()
+    } else {
+        asked
+    };
+    if keep.is_all() {
+        let what = "nothing says what to keep: --keep-versions, --keep-days or --max-bytes, or the same in the configuration";
+        return Err(crate::bad_input::BadInput(what.into()).into());
+    }
+    data.reader()?;
+    let directory = data.archive()?;
+    let mut store = Store::open(
+        &robot::state_directory(&data.directory),
+        StoreOptions::default(),
+    )?;
+    let options = ArchiveOptions {
+        rotate_bytes: data.config.archive.rotate_bytes,
+        ..ArchiveOptions::default()
+    };
+    let mut archive = Archive::open(&directory, options)?;
+    let pruned = prune(
+        &mut archive,
+        &mut store,
+        &keep,
+        crate::moment::Moment::now().0,
+    )?;
+    let mut out = data::output();
+    if json {
+        let report = serde_json::json!({
+            "versions": pruned.versions,
+            "bytes_before": pruned.before,
+            "bytes_after": pruned.after,
+            "damaged_files": pruned.damaged_files,
+        });
+        data::json_line(&mut out, &report)?;
+    } else {
+        let versions = grouped(pruned.versions as usize);
+        let [before, after] = [pruned.before, pruned.after].map(crate::crawl::bytes);
+        writeln!(
+            out,
+            "{versions} versions taken out; {before} before, {after} now"
+        )?;
+    }
+    out.flush()?;
+    if pruned.damaged_files > 0 {
+        return Err(anyhow!(
+            "{} files are damaged and were left as they are; `evercrawl archive verify` lists the damage",
+            pruned.damaged_files
+        ));
+    }
+    Ok(())
 }
 
 fn verdict(flaws: usize, lost: usize) -> Result<()> {

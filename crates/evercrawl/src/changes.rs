@@ -1,17 +1,20 @@
 //! `evercrawl changes`: a feed of the changes found, for other programs.
 
-use crate::data::{self, Which};
+mod atom;
+
+use crate::data::{self, Data, Which};
 use crate::interrupt::stop_on_interrupt;
 use crate::moment::Moment;
-use crate::terminal::complain;
+use crate::terminal::{complain, count};
 use anyhow::Result;
-use parse::change::Noise;
-use serde::Serialize;
-use std::collections::HashMap;
+use clap::ValueEnum;
+use robot::changes::{self, Change};
+use robot::watch::Watch;
+use std::collections::{HashMap, VecDeque};
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use storage::archive::digest_text;
 use storage::{Digest, Observation, Outcome, PageId, Position, Reader};
 
 /// Between two looks at the log.
@@ -30,14 +33,19 @@ A line for each change, in the order in which they were stored:
                      restless (parts that differ at nearly every look)
             gone     it was missing twice in a row
   digest    of the body as transferred; `previous` is that of the copy before, where the log has it
+  difference  with --diff: the blocks of text that were removed and added
+
+With --format atom the newest changes are a feed for feed readers, each with its difference.
 
 Examples:
-  evercrawl changes --since '1d ago'
+  evercrawl changes --since '1d ago' --diff
+  evercrawl changes --format atom > /var/www/changes.atom
   evercrawl changes --follow | jq -r --unbuffered 'select(.kind == \"changed\") | .url'";
 
-/// Print the changes found, as JSON lines.
+/// Print the changes found, as JSON lines or a feed.
 #[derive(clap::Args)]
 #[command(after_help = MORE)]
+#[allow(clippy::struct_excessive_bools)] // flags are
 pub struct Arguments {
     #[command(flatten)]
     which: Which,
@@ -45,50 +53,60 @@ pub struct Arguments {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     since: Option<Moment>,
     /// Go on as more are found, until Ctrl-C.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "format")]
     follow: bool,
     /// Minor changes too.
     #[arg(long)]
     minor: bool,
-    /// JSON lines, which they are in any case.
-    #[arg(long = "json")]
+    /// What differs, too: reads the archived copies again.
+    #[arg(long)]
+    diff: bool,
+    /// How they are written.
+    #[arg(long, value_enum, default_value = "json")]
+    format: Format,
+    /// The most changes in an Atom feed.
+    #[arg(long, value_name = "NUMBER", default_value_t = 100)]
+    limit: usize,
+    /// JSON lines, which they are unless --format says otherwise.
+    #[arg(long = "json", conflicts_with = "format")]
     _json: bool,
 }
 
-#[derive(Serialize)]
-struct Change {
-    time: Moment,
-    kind: &'static str,
-    url: String,
-    status: u16,
-    /// Why a minor change is minor.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    digest: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    previous: Option<String>,
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A JSON object a line, oldest first.
+    Json,
+    /// A feed, newest first.
+    Atom,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let data = arguments.which.find()?;
     let reader = data.reader()?;
+    let comparing = (arguments.diff || arguments.format == Format::Atom)
+        .then(|| Comparing::new(&data))
+        .transpose()?;
     let mut log = reader.observations(Position(0))?;
     let mut digests: HashMap<PageId, Digest> = HashMap::new();
     let stop = arguments.follow.then(stop_on_interrupt);
     let mut out = data::output();
+    let mut latest = Latest::new(arguments.limit);
     let mut nameless = 0;
     loop {
         while let Some(observation) = log.read()? {
             let previous = remember(&mut digests, &observation);
-            let wanted = (arguments.since).is_none_or(|since| Moment(observation.at) >= since);
-            if let Some(kind) = kind(observation.outcome, arguments.minor)
-                && wanted
-            {
+            let wanted = (arguments.since).is_none_or(|since| Moment(observation.at) >= since)
+                && changes::kind(observation.outcome, arguments.minor).is_some();
+            if wanted {
                 match url(&reader, observation.page) {
                     Some(url) => {
-                        let change = Change::new(&observation, kind, url, previous);
-                        data::json_line(&mut out, &change)?;
+                        let change = Change::of(&observation, url, previous, arguments.minor);
+                        let change = change.expect("it is one");
+                        if arguments.format == Format::Atom {
+                            latest.push(change);
+                        } else {
+                            data::json_line(&mut out, &compared(change, comparing.as_ref())?)?;
+                        }
                     }
                     None => nameless += 1,
                 }
@@ -103,11 +121,65 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         std::thread::sleep(PACE);
     }
+    if arguments.format == Format::Atom {
+        let latest = latest.newest_first();
+        let latest = latest.map(|change| compared(change, comparing.as_ref()));
+        let latest: Vec<Change> = latest.collect::<Result<_>>()?;
+        out.write_all(atom::feed(&data.directory, &latest).as_bytes())?;
+        out.flush()?;
+    }
     let lost = log.damaged() + nameless;
     if lost > 0 {
-        complain("warning", &format!("{lost} entries cannot be read"));
+        complain(
+            "warning",
+            &format!("{} cannot be read", count(lost, "entry")),
+        );
     }
     Ok(())
+}
+
+/// What is needed to tell what differs.
+struct Comparing {
+    archive: PathBuf,
+    watch: Watch,
+    limit: u64,
+}
+
+impl Comparing {
+    fn new(data: &Data) -> Result<Self> {
+        Ok(Self {
+            archive: data.archive()?,
+            watch: crate::diff::rules(&data.config.watch)?,
+            limit: data.config.fetch.max_decoded_bytes,
+        })
+    }
+}
+
+fn compared(mut change: Change, comparing: Option<&Comparing>) -> Result<Change> {
+    if let Some(with) = comparing {
+        change.compare(&with.archive, &with.watch, with.limit)?;
+    }
+    Ok(change)
+}
+
+/// The last changes, so many at most.
+struct Latest(VecDeque<Change>, usize);
+
+impl Latest {
+    fn new(most: usize) -> Self {
+        Self(VecDeque::new(), most)
+    }
+
+    fn push(&mut self, change: Change) {
+        self.0.push_back(change);
+        if self.0.len() > self.1 {
+            self.0.pop_front();
+        }
+    }
+
+    fn newest_first(self) -> impl Iterator<Item = Change> {
+        self.0.into_iter().rev()
+    }
 }
 
 /// Notes the digest of a copy; returns that of the copy before.
@@ -121,16 +193,6 @@ fn remember(digests: &mut HashMap<PageId, Digest>, observation: &Observation) ->
     }
 }
 
-fn kind(outcome: Outcome, minor: bool) -> Option<&'static str> {
-    match outcome {
-        Outcome::FirstSeen => Some("first"),
-        Outcome::Changed => Some("changed"),
-        Outcome::Minor => minor.then_some("minor"),
-        Outcome::Gone => Some("gone"),
-        Outcome::Unchanged | Outcome::Failed(_) => None,
-    }
-}
-
 fn url(reader: &Reader, page: PageId) -> Option<String> {
     for _ in 0..LOOKS {
         if let Ok(address) = reader.address(page) {
@@ -139,24 +201,4 @@ fn url(reader: &Reader, page: PageId) -> Option<String> {
         std::thread::sleep(PACE / 10);
     }
     None
-}
-
-impl Change {
-    fn new(
-        observation: &Observation,
-        kind: &'static str,
-        url: String,
-        previous: Option<Digest>,
-    ) -> Self {
-        let there = observation.outcome != Outcome::Gone;
-        Self {
-            time: Moment(observation.at),
-            kind,
-            url,
-            status: observation.status,
-            reason: Noise::from_number(observation.reason).map(Noise::word),
-            digest: there.then(|| digest_text(&observation.digest)),
-            previous: previous.map(|digest| digest_text(&digest)),
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use crate::bad_input::BadInput;
 use crate::crawl::read_config;
+use crate::terminal::complain;
 use anyhow::Result;
 use std::io::Write;
 use std::path::PathBuf;
@@ -30,7 +31,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Command::Sample => write!(out, "{}", robot::config::SAMPLE)?,
         Command::Check { file } => {
             let config = read_config(Some(file))?;
-            robot::check(&config).map_err(|error| BadInput::file(file, error))?;
+            let bad = |error: robot::StartError| BadInput::file(file, error);
+            robot::check(&config).map_err(bad)?;
+            for barred in robot::barred::barred(&config).map_err(bad)? {
+                complain("warning", &barred.to_string());
+            }
             writeln!(out, "{}: fine", file.display())?;
         }
     }

@@ -3,13 +3,17 @@
 mod missing;
 mod screen;
 mod settings;
+mod trouble;
+mod view;
 
 use crate::bad_input::BadInput;
 use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::terminal;
 use anyhow::{Result, anyhow};
+use frontier::scope::Reach;
 use ground::Seconds;
 use robot::config::Config;
+use robot::seeds::SeedList;
 use robot::{Mended, StartError, Until};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -18,6 +22,7 @@ use std::time::{Duration, Instant};
 
 pub use screen::{bytes, slowest};
 pub use settings::{kept_config, read_config};
+use trouble::Trouble;
 
 /// Crawl a set of sites politely, lose nothing, keep them fresh.
 ///
@@ -30,6 +35,7 @@ pub use settings::{kept_config, read_config};
   evercrawl crawl https://docs.example.org/
   evercrawl crawl -c crawl.toml
   evercrawl crawl --once --data mirror https://docs.example.org/")]
+#[allow(clippy::struct_excessive_bools)] // flags are
 pub struct Arguments {
     /// Where to begin; besides the seeds of the configuration, or of the start before.
     urls: Vec<String>,
@@ -39,7 +45,15 @@ pub struct Arguments {
     /// Where everything is kept [default: evercrawl-data].
     #[arg(long, value_name = "DIRECTORY")]
     data: Option<PathBuf>,
-    /// Where webmasters find out who you are, as a URL.
+    /// How far each URL reaches: site, domain, host, prefix, page, anywhere, nowhere [default: site].
+    ///
+    /// `evercrawl scope --help` explains them, and what else can be in or out.
+    #[arg(long)]
+    reach: Option<Reach>,
+    /// Contact addresses that are not public, too: this machine, private networks.
+    #[arg(long)]
+    allow_private: bool,
+    /// Where webmasters find out who you are: a URL or an e-mail address.
     #[arg(long, value_name = "URL")]
     contact: Option<String>,
     /// Fetch every page once and end: those without a copy for the first time, the others anew.
@@ -51,6 +65,12 @@ pub struct Arguments {
     /// Stop after this time, such as 90s, 30m or 2h.
     #[arg(long = "for", value_name = "TIME")]
     limit: Option<Seconds>,
+    /// Stop after so many visits that brought a page.
+    #[arg(long, value_name = "NUMBER")]
+    pages: Option<u64>,
+    /// Stop after so many bytes received.
+    #[arg(long, value_name = "BYTES")]
+    bytes: Option<u64>,
     /// Log more: requests, robots.txt, decisions.
     #[arg(short, long)]
     verbose: bool,
@@ -73,6 +93,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let data = config.data;
         config = Config { data, ..kept };
     }
+    bring_back(&config, &arguments.urls)?;
     for url in &arguments.urls {
         if !config.seeds.contains(url) {
             config.seeds.push(url.clone());
@@ -81,11 +102,18 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(contact) = &arguments.contact {
         config.identity.contact.clone_from(contact);
     }
+    if let Some(reach) = arguments.reach {
+        config.scope.reach = reach;
+    }
+    if arguments.allow_private {
+        config.fetch.allow_networks = ["0.0.0.0/0", "::/0"].map(String::from).into();
+    }
     settings::log(arguments.verbose, arguments.json);
-    if config.identity.contact == robot::config::NO_CONTACT {
+    if config.identity.contact().is_none() {
         warn(
             arguments.json,
-            "no contact is configured: set identity.contact or --contact, so that webmasters can reach you",
+            "no contact is configured, and servers are told so: set identity.contact or --contact, so that \
+             webmasters can reach you",
         );
     }
     let until = if arguments.once {
@@ -94,8 +122,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Until::Stopped
     };
     let stop = stop_on_interrupt();
-    let crawl = robot::start(&config, until).map_err(explain)?;
+    let mut limits = config.limits.clone();
+    limits.pages = arguments.pages.unwrap_or(limits.pages);
+    limits.bytes = arguments.bytes.unwrap_or(limits.bytes);
+    let crawl = robot::start_within(&config, until, &limits).map_err(explain)?;
     tell_mended(&crawl.mended, arguments.json);
+    for barred in robot::barred::barred(&config).map_err(explain)? {
+        warn(arguments.json, &barred.to_string());
+    }
+    let mut trouble = Trouble::default();
+    let mut hopeless = None;
     let mut screen = screen::Screen::new(arguments.json);
     let began = Instant::now();
     while !crawl.is_over() {
@@ -103,21 +139,53 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         if stop.load(Ordering::Relaxed) || began.elapsed().as_secs_f64() >= limit {
             crawl.stop();
         }
-        screen.show(&crawl.status());
+        let status = crawl.status();
+        screen.show(&status);
+        if !arguments.once && hopeless.is_none() {
+            match trouble.look(&config, &status) {
+                Ok(None) => {}
+                Ok(Some(text)) => warn(arguments.json, &text),
+                Err(why) => {
+                    hopeless = Some(why);
+                    crawl.stop();
+                }
+            }
+        }
         std::thread::sleep(Duration::from_millis(100));
     }
     let status = crawl
         .wait()
         .map_err(|what| anyhow!("the crawl ended: {what}"))?;
     screen.end(&status)?;
+    if let Some(limit) = &status.limit {
+        warn(
+            arguments.json,
+            &format!("the crawl ended by its limit: {limit}"),
+        );
+    }
+    if let Some(why) = hopeless {
+        return Err(why);
+    }
     if !arguments.once {
         return Ok(());
     }
     if stop.load(Ordering::Relaxed) {
         return Err(Interrupted.into());
     }
+    config.seeds = SeedList::of(&config)?.all(&config);
     let missing = missing::Missing::find(&config.data.0, &config)?;
     tell_missing(&missing, arguments.json)
+}
+
+/// Seeds that were removed and are named again are seeds again.
+fn bring_back(config: &Config, urls: &[String]) -> Result<()> {
+    if urls.is_empty() || !SeedList::file(&config.data.0).exists() {
+        return Ok(());
+    }
+    let read = urls.iter().filter_map(|url| robot::seeds::read(url).ok());
+    let urls: Vec<_> = read.collect();
+    SeedList::change(config, |list| list.add(config, &urls)).map_err(explain)?;
+    Ok(())
 }
 
 /// Lists what there is no copy of; success if that is nothing.
@@ -137,10 +205,9 @@ fn tell_missing(missing: &missing::Missing, json: bool) -> Result<()> {
             writeln!(io::stderr(), "missing: {url} ({why})")?;
         }
     }
-    let pages = if missing.count == 1 { "page" } else { "pages" };
     Err(anyhow!(
-        "{} {pages} in scope could not be had",
-        missing.count
+        "{} in scope could not be had",
+        terminal::count(missing.count, "page")
     ))
 }
 
@@ -169,9 +236,9 @@ fn tell_mended(mended: &Mended, json: bool) {
     }
     for cut in &mended.archive {
         let text = format!(
-            "{}: {} bytes of an unfinished record were cut off and kept in {}",
+            "{}: {} of an unfinished record cut off and kept in {}",
             cut.file.display(),
-            cut.lost_bytes,
+            terminal::count(cut.lost_bytes, "byte"),
             cut.kept_in.display()
         );
         warn(json, &text);

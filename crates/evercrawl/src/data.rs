@@ -6,6 +6,7 @@ use crate::terminal::{is_obeyed, plain};
 use anyhow::Result;
 use robot::config::Config;
 use robot::control::Remote;
+use robot::seeds::SeedList;
 use std::collections::HashMap;
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::path::{Path, PathBuf};
@@ -27,9 +28,13 @@ pub struct Which {
 }
 
 /// A crawl that is or was.
+#[derive(Default)]
 pub struct Data {
     pub directory: PathBuf,
+    /// As it was configured, with all seeds that were added and without those that were removed.
     pub config: Config,
+    /// As it was configured.
+    pub raw: Config,
 }
 
 /// What comes of asking a crawl.
@@ -53,13 +58,30 @@ impl<T> Asked<T> {
 }
 
 impl Which {
+    /// The configuration that was named, or the defaults.
+    pub fn config(&self) -> Result<Config> {
+        read_config(self.config.as_deref())
+    }
+
+    /// Whether a crawl was named at all.
+    pub fn is_said(&self) -> bool {
+        self.config.is_some() || self.data.is_some()
+    }
+
     pub fn find(&self) -> Result<Data> {
         let mut config = read_config(self.config.as_deref())?;
         let directory = self.data.clone().unwrap_or_else(|| config.data.0.clone());
         if self.config.is_none() {
             config = kept_config(&directory).unwrap_or(config);
         }
-        Ok(Data { directory, config })
+        config.data.0.clone_from(&directory);
+        let raw = config.clone();
+        config.seeds = SeedList::of(&raw)?.all(&raw);
+        Ok(Data {
+            directory,
+            config,
+            raw,
+        })
     }
 }
 
@@ -111,7 +133,7 @@ impl Data {
 }
 
 /// The pages, hosts and visits in a data directory, if there are any.
-fn find_store(directory: &Path) -> Result<Option<Reader>> {
+pub fn find_store(directory: &Path) -> Result<Option<Reader>> {
     match Reader::open(&robot::state_directory(directory)) {
         Err(storage::Error::Io { source, .. })
             if matches!(

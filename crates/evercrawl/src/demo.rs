@@ -6,6 +6,7 @@ mod summary;
 use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::terminal::{self, complain};
 use anyhow::Result;
+use desk::live;
 use scene::Scene;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -51,22 +52,24 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let stop = stop_on_interrupt();
     let mut scene = Scene::open(arguments)?;
     let watched = !arguments.json;
-    let live = watched && io::stderr().is_terminal();
+    let in_place = watched && io::stderr().is_terminal();
     if watched {
         terminal::print(&summary::introduction(&scene))?;
     }
     let end = Duration::from_secs(u64::from(arguments.seconds));
-    let every = Duration::from_millis(if live { 500 } else { 5000 });
+    let every = Duration::from_millis(if in_place { 500 } else { 5000 });
     let began = Instant::now();
     let mut shown = began;
-    let mut drawn = 0;
     while began.elapsed() < end && !stop.load(Ordering::Relaxed) && !scene.crawl.is_over() {
         std::thread::sleep(Duration::from_millis(50));
         scene.sample();
         if watched && shown.elapsed() >= every {
             shown = Instant::now();
-            drawn = show(&scene, live, drawn)?;
+            show(&scene, in_place)?;
         }
+    }
+    if in_place {
+        live::clear()?;
     }
     let seen = scene.close()?;
     let summary = Summary::new(&seen, arguments);
@@ -82,18 +85,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Shows how it goes: in place on a terminal, as a line elsewhere. Returns the lines drawn.
-fn show(scene: &Scene, live: bool, drawn: usize) -> io::Result<usize> {
-    let mut out = io::stderr().lock();
-    if !live {
-        writeln!(out, "{}", scene.line())?;
-        return Ok(0);
+/// Shows how it goes: in place on a terminal, as a line elsewhere.
+fn show(scene: &Scene, in_place: bool) -> io::Result<()> {
+    if in_place {
+        return live::show(scene.frame().lines().map(str::to_owned).collect());
     }
-    let frame = scene.frame();
-    if drawn > 0 {
-        write!(out, "\x1b[{drawn}A\x1b[0J")?;
-    }
-    out.write_all(frame.as_bytes())?;
-    out.flush()?;
-    Ok(frame.lines().count())
+    writeln!(io::stderr(), "{}", scene.line())
 }

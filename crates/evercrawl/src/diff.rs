@@ -1,26 +1,22 @@
 //! `evercrawl diff`: what differs between copies of a page, and whether that counts as a change.
 
-use crate::crawl::read_config;
-use crate::data;
+mod files;
+mod versions;
+
+use crate::data::Which;
+use crate::moment::Moment;
 use anyhow::Result;
 use desk::bad_input::BadInput;
-use desk::terminal::plain;
-use parse::Shown;
-use parse::change::{Memory, Noise, Verdict};
+use robot::config::WatchRule;
 use robot::watch::Watch;
-use serde::Serialize;
-use std::collections::HashMap;
-use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-use url::Url;
-
-/// Larger files are refused.
-const MOST_BYTES: u64 = 64 << 20;
+use std::path::PathBuf;
 
 const MORE: &str = "\
-The files are copies of one page, oldest first; each is compared with the one before, as the robot
+Of a page that is kept, two versions are compared: the last one until --to, and the last one until --from or,
+without it, the last one before that says something else. `evercrawl get --versions URL` lists
+them. Words that differ are shown in colour on a terminal, and marked with --html.
+
+Files are copies of one page, oldest first; each is compared with the one before, as the robot
 would at its visits. What differs at nearly every look is learnt on the way.
 
   changed   a visitor would see that the content says something else
@@ -28,168 +24,67 @@ would at its visits. What differs at nearly every look is learnt on the way.
             (how long ago, how many views), restless (parts that differ at nearly every look)
   same      the same bytes
 
-With -c and --url the rules of the configuration ([[watch]]) hold.
+The rules of the configuration ([[watch]]) hold; for files with -c and --url.
 
 Examples:
+  evercrawl diff https://shop.example/item/1
+  evercrawl diff --from '1d ago' https://shop.example/item/1
+  evercrawl diff --html https://shop.example/item/1 > difference.html
   evercrawl diff --files monday.html tuesday.html wednesday.html
   evercrawl diff --files *.html --json | jq -r 'select(.verdict == \"changed\") | .file'
   evercrawl diff -c crawl.toml --url https://shop.example/item/1 --files a.html b.html";
 
-/// Compare copies of a page as the robot would.
+/// Show what differs between two versions of a page.
 #[derive(clap::Args)]
 #[command(after_help = MORE)]
 pub struct Arguments {
-    /// Copies of a page, oldest first.
-    #[arg(long, required = true, num_args = 2.., value_name = "FILE")]
+    #[command(flatten)]
+    which: Which,
+    /// A page of the crawl.
+    #[arg(required_unless_present = "files", conflicts_with_all = ["files", "url", "apart"])]
+    page: Option<String>,
+    /// The older version: the last one until this time.
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        conflicts_with = "files"
+    )]
+    from: Option<Moment>,
+    /// The newer version: the last one until this time.
+    #[arg(
+        long,
+        value_name = "TIME",
+        allow_hyphen_values = true,
+        conflicts_with = "files"
+    )]
+    to: Option<Moment>,
+    /// Print an HTML page, with the words that differ marked.
+    #[arg(long, conflicts_with_all = ["files", "json"])]
+    html: bool,
+    /// Files in place of a page: copies of one, oldest first.
+    #[arg(long, num_args = 2.., value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The page's URL, for rules that depend on it.
+    /// The URL of the page in the files, for rules that depend on it.
     #[arg(long, default_value = "http://page.example/")]
     url: String,
-    /// A configuration whose [[watch]] rules hold.
-    #[arg(short, long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// The seconds between two copies, if the robot is to know them.
+    /// The seconds between two files, if the robot is to know them.
     #[arg(long, value_name = "SECONDS")]
     apart: Option<f64>,
-    /// Print a JSON object for each step.
+    /// Print a JSON object; for files one for each step.
     #[arg(long)]
     json: bool,
 }
 
-/// A step from one copy to the next.
-#[derive(Serialize)]
-struct Step {
-    before: String,
-    file: String,
-    verdict: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<&'static str>,
-    /// Blocks of the content that are no more, and new ones.
-    removed: Vec<String>,
-    added: Vec<String>,
-    /// The same of what stands around it.
-    removed_around: Vec<String>,
-    added_around: Vec<String>,
-}
-
-struct Copy {
-    name: String,
-    body: Vec<u8>,
-    text: parse::PageText,
-    blocks: Vec<Shown>,
-}
-
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let url = data::read_url(&arguments.url)?;
-    let rules = read_config(arguments.config.as_deref())?.watch;
-    let watch = Watch::new(&rules)
-        .map_err(|(key, value, reason)| BadInput(format!("{key} = {value:?}: {reason}")))?;
-    let mut out = data::output();
-    let mut last: Option<(Copy, Memory)> = None;
-    for file in &arguments.files {
-        let copy = read(file, &watch, &url)?;
-        let memory = match &last {
-            None => Memory::first(&copy.text),
-            Some((before, memory)) => {
-                let is_same = before.body == copy.body;
-                let verdict = (!is_same).then(|| memory.judge(&copy.text));
-                let step = Step::new(before, &copy, verdict);
-                if arguments.json {
-                    data::json_line(&mut out, &step)?;
-                } else {
-                    out.write_all(step.text().as_bytes())?;
-                }
-                if is_same {
-                    memory.after_same()
-                } else {
-                    memory.after(&copy.text, arguments.apart)
-                }
-            }
-        };
-        last = Some((copy, memory));
-    }
-    Ok(out.flush()?)
-}
-
-fn read(path: &Path, watch: &Watch, url: &Url) -> Result<Copy> {
-    let bad = |error: std::io::Error| BadInput::file(path, error);
-    let mut body = Vec::new();
-    let file = File::open(path).map_err(bad)?;
-    file.take(MOST_BYTES + 1)
-        .read_to_end(&mut body)
-        .map_err(bad)?;
-    if body.len() as u64 > MOST_BYTES {
-        let limit = format!("larger than the {MOST_BYTES} bytes that a page may have");
-        return Err(BadInput::file(path, limit).into());
-    }
-    // a file without a type that begins with any tag is no less a page
-    let is_html =
-        (path.extension()).is_some_and(|extension| extension == "html" || extension == "htm");
-    let (text, blocks) = robot::look(watch, url, &body, is_html.then_some("text/html"));
-    Ok(Copy {
-        name: path.display().to_string(),
-        body,
-        text,
-        blocks,
-    })
-}
-
-impl Step {
-    fn new(before: &Copy, after: &Copy, verdict: Option<Verdict>) -> Self {
-        let noise = match verdict {
-            Some(Verdict::Minor(noise)) => Some(noise),
-            _ => None,
-        };
-        let gone = |counts| only_in(&before.blocks, &after.blocks, counts);
-        let new = |counts| only_in(&after.blocks, &before.blocks, counts);
-        Self {
-            before: before.name.clone(),
-            file: after.name.clone(),
-            verdict: match verdict {
-                None => "same",
-                Some(Verdict::Changed) => "changed",
-                Some(Verdict::Minor(_)) => "minor",
-            },
-            reason: noise.map(Noise::word),
-            why: noise.map(Noise::meaning),
-            removed: gone(true),
-            added: new(true),
-            removed_around: gone(false),
-            added_around: new(false),
-        }
-    }
-
-    fn text(&self) -> String {
-        let reason = self.why.map(|why| format!(" ({why})")).unwrap_or_default();
-        let mut text = format!("{}: {}{reason}\n", plain(&self.file), self.verdict);
-        for (sign, blocks) in [
-            ("- ", &self.removed),
-            ("+ ", &self.added),
-            ("- around: ", &self.removed_around),
-            ("+ around: ", &self.added_around),
-        ] {
-            for block in blocks {
-                let _ = writeln!(text, "  {sign}{}", plain(block));
-            }
-        }
-        text
+    match &arguments.page {
+        Some(page) => versions::run(arguments, page),
+        None => files::run(arguments, &rules(&arguments.which.config()?.watch)?),
     }
 }
 
-/// The blocks that `one` has more often than `other`.
-fn only_in(one: &[Shown], other: &[Shown], counts: bool) -> Vec<String> {
-    let mut left: HashMap<&str, usize> = HashMap::new();
-    for block in other.iter().filter(|block| block.counts == counts) {
-        *left.entry(&block.text).or_default() += 1;
-    }
-    let mut only = Vec::new();
-    for block in one.iter().filter(|block| block.counts == counts) {
-        match left.get_mut(block.text.as_str()) {
-            Some(count) if *count > 0 => *count -= 1,
-            _ => only.push(block.text.clone()),
-        }
-    }
-    only
+/// What counts on which pages.
+pub fn rules(rules: &[WatchRule]) -> Result<Watch> {
+    let watch = Watch::new(rules);
+    Ok(watch.map_err(|(key, value, reason)| BadInput(format!("{key} = {value:?}: {reason}")))?)
 }

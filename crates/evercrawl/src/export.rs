@@ -1,12 +1,15 @@
 //! `evercrawl export`: a crawl's data, taken elsewhere.
 
+mod hosts;
 mod parquet;
 mod target;
+mod text;
 mod warc;
 
+use crate::bad_input::BadInput;
 use crate::data::{Data, Which, is_host};
 use crate::page_view::{Names, PageView, State};
-use crate::terminal::complain;
+use crate::terminal::{complain, count};
 use anyhow::Result;
 use clap::ValueEnum;
 use parquet::{Column, Kind, Parquet};
@@ -18,17 +21,29 @@ const MORE: &str = "\
 Formats:
   csv      one row for each page: url, host, state, status, depth, times, visits, changes, minor,
            failure, digest, content type, length, links left out, whether it was cut,
-           why its last difference was minor
+           why its last difference was minor, kind (page, or requisite: what pages embed)
   parquet  the same columns, typed and compressed
+  jsonl    the same, a JSON object a line
   urls     one URL a line
   warc     the archive's records in one file, one gzip member each; damaged ones are left out
+  host     all that is known of the hosts of a name, for `evercrawl import`: pages, what was learnt of
+           them, and how the hosts want to be spared; copies and the log of visits stay here
 
-Files appear when they are whole. Without --out everything goes to standard output.
+With --what text the main text of each page's last version, as jsonl or parquet, with url, time, status,
+content type, title, description, language, author, dates, canonical address.
+
+In csv, cells that a spreadsheet would take for a formula (beginning with = + - @, a tab or the end of
+a line) have an apostrophe before them; --raw leaves it out.
+
+Files appear when they are whole; a link is replaced, not followed. Without --out everything goes to
+standard output.
 
 Examples:
   evercrawl export --format csv --out pages.csv
   evercrawl export --format urls --state gone
-  evercrawl export --format warc --host www.example.org --out www.warc.gz";
+  evercrawl export --what text --format jsonl | jq -r .text
+  evercrawl export --format warc --host www.example.org --out www.warc.gz
+  evercrawl export --format host --host www.example.org --leave --out www.host";
 
 /// Export pages or archive records for other tools.
 #[derive(clap::Args)]
@@ -37,35 +52,71 @@ pub struct Arguments {
     #[command(flatten)]
     which: Which,
     /// What to write.
+    #[arg(long, value_enum, default_value = "pages")]
+    what: What,
+    /// How.
     #[arg(long, value_enum)]
     format: Format,
     /// The file to write.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Leave cells of csv as they are, though a spreadsheet may take them for formulas.
+    #[arg(long)]
+    raw: bool,
     /// Only what is of a host: its name, or scheme, name and port.
     #[arg(long)]
     host: Option<String>,
     /// Only pages in a state.
     #[arg(long, value_enum)]
     state: Option<State>,
+    /// With the format `host`: from now on its pages are elsewhere, and no longer visited by this crawl,
+    /// which must not be running.
+    #[arg(long)]
+    leave: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// What is known of pages; or the archive's records.
+    Pages,
+    /// The main text of each page's last version, with title, description, language and dates.
+    Text,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     Csv,
+    Jsonl,
     Parquet,
     Warc,
     Urls,
+    Host,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let data = arguments.which.find()?;
+    if arguments.what == What::Text && !matches!(arguments.format, Format::Jsonl | Format::Parquet)
+    {
+        let what = "text is written as --format jsonl or parquet";
+        return Err(BadInput(what.into()).into());
+    }
+    if arguments.raw && arguments.format != Format::Csv {
+        let what = "--raw is for csv; other formats have no formulas";
+        return Err(BadInput(what.into()).into());
+    }
+    let is_host = arguments.format == Format::Host;
+    if arguments.leave && !is_host {
+        return Err(BadInput("--leave is for --format host".into()).into());
+    }
+    if arguments.state.is_some() && (is_host || arguments.format == Format::Warc) {
+        let what = "--state is for lists of pages: csv, jsonl, parquet and urls";
+        return Err(BadInput(what.into()).into());
+    }
+    if is_host {
+        return hosts::write(&data, arguments);
+    }
     let mut target = match arguments.format {
         Format::Warc => {
-            if arguments.state.is_some() {
-                let what = "--state is for pages; archive records have none";
-                return Err(crate::bad_input::BadInput(what.into()).into());
-            }
             let files = storage::archive::files(&data.archive()?)?;
             let inputs: Vec<PathBuf> = files.into_iter().map(|(_, path)| path).collect();
             Target::open(arguments.out.as_deref(), true, &inputs)?
@@ -76,9 +127,30 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
     };
     let damaged = match arguments.format {
+        _ if arguments.what == What::Text => {
+            let left = text::write(&data, arguments, &mut target)?;
+            if left.no_text > 0 {
+                let pages = crate::terminal::grouped(left.no_text as usize);
+                complain(
+                    "warning",
+                    &format!("{pages} pages are no text and were left out"),
+                );
+            }
+            left.damaged
+        }
+        Format::Jsonl => each_page(&data, arguments, |page| {
+            crate::data::json_line(&mut target, page)
+        })?,
         Format::Csv => {
             let mut rows = csv::Writer::from_writer(&mut target);
-            let damaged = each_page(&data, arguments, |page| Ok(rows.serialize(page)?))?;
+            let damaged = each_page(&data, arguments, |page| {
+                if arguments.raw {
+                    rows.serialize(page)?;
+                } else {
+                    rows.serialize(page.inert())?;
+                }
+                Ok(())
+            })?;
             rows.flush()?;
             damaged
         }
@@ -95,10 +167,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             Ok(writeln!(target, "{}", page.url)?)
         })?,
         Format::Warc => warc::write(&data, arguments.host.as_deref(), &mut target)?,
+        Format::Host => unreachable!("written above"),
     };
     target.finish()?;
     if damaged > 0 {
-        let lost = format!("{damaged} damaged entries were left out");
+        let lost = format!("{} left out", count(damaged, "damaged entry"));
         complain("warning", &lost);
     }
     Ok(())
@@ -157,6 +230,7 @@ fn columns() -> Vec<Column> {
         ("cut_links", Kind::Number),
         ("cut", Kind::Text),
         ("minor_because", Kind::Text),
+        ("kind", Kind::Text),
     ];
     columns.map(|(name, kind)| Column::new(name, kind)).into()
 }
@@ -170,7 +244,7 @@ fn push(columns: &mut [Column], page: &PageView) {
     next().text(Some(&page.host));
     next().text(Some(page.state.word()));
     next().number(page.status.map(i64::from));
-    next().number(Some(i64::from(page.depth)));
+    next().number(page.depth.map(i64::from));
     next().number(Some(page.added.0));
     next().number(time(page.first_visit));
     next().number(time(page.last_visit));
@@ -187,4 +261,5 @@ fn push(columns: &mut [Column], page: &PageView) {
     next().number(Some(i64::from(page.cut_links)));
     next().text(Some(if page.cut { "true" } else { "false" }));
     next().text(page.minor_because);
+    next().text(Some(page.kind));
 }

@@ -7,9 +7,11 @@ use crate::terminal::{complain, plain};
 use anyhow::{Result, anyhow, bail};
 use bytes::Bytes;
 use fetch::decode::{self, Flaw};
+use robot::copies::Copy;
+use robot::text::Document;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
-use storage::archive::{IndexEntry, Record, lookup, version};
+use std::path::PathBuf;
+use storage::archive::{IndexEntry, Record, Version, lookup, read, version};
 
 const REVISIT: &str = "warc/revisit";
 
@@ -21,6 +23,7 @@ Examples:
   evercrawl get https://docs.example.org/guide/ > guide.html
   evercrawl get --versions https://docs.example.org/guide/
   evercrawl get --at 2026-11-01 --headers https://docs.example.org/guide/
+  evercrawl get --text --at '1w ago' https://docs.example.org/guide/
   evercrawl get --raw https://docs.example.org/guide/ | zcat";
 
 /// Print what was stored of a page: its body, or its HTTP headers.
@@ -29,6 +32,7 @@ Examples:
 /// others).
 #[derive(clap::Args)]
 #[command(after_help = MORE)]
+#[allow(clippy::struct_excessive_bools)] // flags are
 pub struct Arguments {
     #[command(flatten)]
     which: Which,
@@ -37,33 +41,56 @@ pub struct Arguments {
     /// The version of this time: the last one fetched until then.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     at: Option<Moment>,
-    /// Status line and headers that came with the body, not the body.
-    #[arg(long, conflicts_with = "raw")]
+    /// Status line and headers that came with the body, not the body; control characters are shown,
+    /// unless --raw is given too.
+    #[arg(long)]
     headers: bool,
-    /// The body as it was transferred, content encoding kept.
+    /// The body as it was transferred, content encoding kept; with --headers every byte of them.
     #[arg(long)]
     raw: bool,
+    /// The main text, without menus, footers and markup.
+    #[arg(long, conflicts_with_all = ["headers", "raw"])]
+    text: bool,
+    /// With --text: one JSON object, with title, description, language, author and dates.
+    #[arg(long, requires = "text")]
+    json: bool,
     /// List the versions there are: time, status, digest.
-    #[arg(long, conflicts_with_all = ["headers", "raw", "at"])]
+    #[arg(long, conflicts_with_all = ["headers", "raw", "at", "text"])]
     versions: bool,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let data = arguments.which.find()?;
-    let archive = data.archive()?;
-    let (url, versions) = versions(&data, &archive, &arguments.url)?;
+    let (url, versions) = versions(&data, &arguments.url)?;
     if arguments.versions {
         return list(&versions);
     }
     let at = arguments.at.map_or(storage::Time::MAX, |at| at.0);
-    let Some(found) = version(&archive, &url, at)? else {
-        let first = versions.first().map_or(0, |first| first.time);
+    let Some((archive, entry)) = versions.iter().rfind(|(_, entry)| entry.time <= at) else {
+        let first = versions.first().map_or(0, |(archive, first)| {
+            taken(first, read(archive, first.place).ok().as_ref())
+        });
         bail!("no copy from that time: the first is of {}", Moment(first));
     };
+    let found = version(archive, &url, entry.time)?;
+    let mut found = found.ok_or_else(|| anyhow!("the copy is no longer there"))?;
+    if found.visit.kind() == "revisit" && found.original.is_none() {
+        // the content may be in the archive of whoever had the page before
+        found.original = original(&versions, &url, entry)?;
+    }
+    if arguments.text {
+        return print_text(arguments, found, &url, data.config.fetch.max_decoded_bytes);
+    }
     let bytes = if arguments.headers {
         // of a 304 no head is kept, and the content is the original's
         let of_original = found.original.filter(|_| found.visit.head.is_empty());
-        Bytes::from(of_original.unwrap_or(found.visit).head)
+        let head = of_original.unwrap_or(found.visit).head;
+        if arguments.raw {
+            Bytes::from(head)
+        } else {
+            // read by people, whatever is between them and us
+            Bytes::from(shown(&String::from_utf8_lossy(&head)))
+        }
     } else {
         if found.visit.kind() == "revisit" && found.original.is_none() {
             bail!("the same as an earlier copy, which is not in the archive");
@@ -88,10 +115,25 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// The URL by which a page was requested, and every version kept of it, in order of time.
-fn versions(data: &Data, archive: &Path, text: &str) -> Result<(String, Vec<IndexEntry>)> {
+/// The URL by which a page was requested, of which there is a copy.
+pub fn requested(data: &Data, text: &str) -> Result<String> {
+    Ok(versions(data, text)?.0)
+}
+
+/// Versions, and in which archive they are.
+type Versions = Vec<(PathBuf, IndexEntry)>;
+
+/// The URL by which a page was requested, and every version kept of it, in order of time: in the crawl's own
+/// archive, and in those of others that are told of.
+fn versions(data: &Data, text: &str) -> Result<(String, Versions)> {
     let url = read_url(text)?;
-    let found = lookup(archive, url.as_str())?;
+    let others = &data.config.archive.others;
+    let own = match data.archive() {
+        Err(absent) if others.is_empty() && data.reader().is_err() => return Err(absent),
+        own => own,
+    };
+    let archives: Vec<PathBuf> = own.into_iter().chain(others.iter().cloned()).collect();
+    let found = lookup_all(&archives, url.as_str())?;
     if !found.is_empty() {
         return Ok((url.into(), found));
     }
@@ -100,31 +142,89 @@ fn versions(data: &Data, archive: &Path, text: &str) -> Result<(String, Vec<Inde
         && let Some(page) = data.page(&reader, &url)?
     {
         let requested = reader.address(page)?.url;
-        let found = lookup(archive, &requested)?;
+        let found = lookup_all(&archives, &requested)?;
         if !found.is_empty() {
             return Ok((requested, found));
+        }
+        if let Some((number, _)) = reader.page(page)?.and_then(|row| row.away)
+            && let Some(id) = reader.archive(number)?
+        {
+            bail!(
+                "the copy of {url} is in the archive {id} of the crawl that had it before; \
+                 archive.others may name the directory of that"
+            );
         }
     }
     bail!("no copy of {url} is kept; `evercrawl why` may tell the reason")
 }
 
-fn list(versions: &[IndexEntry]) -> Result<()> {
-    let mut out = io::stdout().lock();
-    for entry in versions {
+fn lookup_all(archives: &[PathBuf], url: &str) -> Result<Versions> {
+    let mut found = Versions::new();
+    for archive in archives {
+        let entries = lookup(archive, url)?;
+        found.extend(entries.into_iter().map(|entry| (archive.clone(), entry)));
+    }
+    found.sort_by_key(|(_, entry)| entry.time);
+    Ok(found)
+}
+
+/// The last full copy with the same content up to then.
+fn original(versions: &Versions, url: &str, revisit: &IndexEntry) -> Result<Option<Record>> {
+    let full = versions.iter().rfind(|(_, entry)| {
+        entry.mime != REVISIT && entry.digest == revisit.digest && entry.time <= revisit.time
+    });
+    let found = full.map(|(archive, entry)| version(archive, url, entry.time));
+    Ok(found.transpose()?.flatten().map(|found| found.visit))
+}
+
+/// The main text of a version, and what the page says of itself.
+fn print_text(arguments: &Arguments, found: Version, url: &str, limit: u64) -> Result<()> {
+    let at = found.visit.time().unwrap_or(found.entry.time);
+    let copy = Copy::of(found.original.unwrap_or(found.visit), limit);
+    let url = read_url(url)?;
+    let document = copy.and_then(|copy| Document::of(&copy, &url, at));
+    let document = document.ok_or_else(|| anyhow!("this version has no text: it is no page"))?;
+    let mut out = crate::data::output();
+    if arguments.json {
+        crate::data::json_line(&mut out, &document)?;
+    } else {
+        let title = document.own.title.iter().map(String::as_str);
+        let text = title.chain(document.text.split("\n\n"));
+        let blocks: Vec<String> = text.map(plain).collect();
+        writeln!(out, "{}", blocks.join("\n\n"))?;
+    }
+    Ok(out.flush()?)
+}
+
+/// When it was taken: the index knows the second only.
+fn taken(entry: &IndexEntry, record: Option<&Record>) -> storage::Time {
+    record.and_then(Record::time).unwrap_or(entry.time)
+}
+
+/// The records tell all of the time, and whether the copy is whole.
+fn list(versions: &Versions) -> Result<()> {
+    let mut out = crate::data::output();
+    for (archive, entry) in versions {
+        let record = read(archive, entry.place).ok();
+        let time = taken(entry, record.as_ref());
         let note = if entry.mime == REVISIT {
-            "the same as before"
+            "the same as before".to_owned()
         } else {
-            &plain(&entry.mime)
+            plain(&entry.mime)
         };
+        let cut = record
+            .as_ref()
+            .and_then(|record| record.header("WARC-Truncated"));
+        let cut = cut.map_or_else(String::new, |why| format!(", cut ({})", plain(why)));
         writeln!(
             out,
-            "{}  {}  {}  {note}",
-            Moment(entry.time),
+            "{}  {}  {}  {note}{cut}",
+            Moment(time),
             entry.status,
             plain(&entry.digest)
         )?;
     }
-    Ok(())
+    Ok(out.flush()?)
 }
 
 /// The body without its content encodings.
@@ -172,6 +272,11 @@ fn for_terminal(bytes: &[u8]) -> Result<String, BadInput> {
     let text = text.ok_or_else(|| {
         BadInput("this is no UTF-8 text, and not for a terminal: redirect it to a file".into())
     })?;
+    Ok(shown(text))
+}
+
+/// Lines with their control characters shown.
+fn shown(text: &str) -> String {
     let lines = text.split_inclusive('\n').map(|line| {
         let (line, end) = match line.strip_suffix('\n') {
             Some(line) => (line.strip_suffix('\r').unwrap_or(line), "\n"),
@@ -180,7 +285,7 @@ fn for_terminal(bytes: &[u8]) -> Result<String, BadInput> {
         let cells: Vec<String> = line.split('\t').map(plain).collect();
         cells.join("\t") + end
     });
-    Ok(lines.collect())
+    lines.collect()
 }
 
 #[cfg(test)]

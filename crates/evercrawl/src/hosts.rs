@@ -37,6 +37,7 @@ struct Pages {
     redirect: u32,
     gone: u32,
     excluded: u32,
+    elsewhere: u32,
 }
 
 impl Pages {
@@ -47,11 +48,12 @@ impl Pages {
             redirect: counted[PageState::Redirect],
             gone: counted[PageState::Gone],
             excluded: counted[PageState::Excluded],
+            elsewhere: counted[PageState::Elsewhere],
         }
     }
 
     fn all(&self) -> u32 {
-        self.live + self.new + self.redirect + self.gone + self.excluded
+        self.live + self.new + self.redirect + self.gone + self.excluded + self.elsewhere
     }
 }
 
@@ -105,6 +107,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 fn line(view: &View) -> String {
     let (host, pages) = (&view.host, view.pages);
+    let elsewhere = match pages.elsewhere {
+        0 => String::new(),
+        count => format!("; {count} pages are elsewhere"),
+    };
     format!(
         "{:>8} {:>8} {:>8} {:>8} {:>8} {:>7.2} s  {}; robots.txt: {}; waits for {}",
         pages.live,
@@ -116,5 +122,5 @@ fn line(view: &View) -> String {
         plain(&host.host),
         plain(&host.robots),
         plain(&host.waits_for),
-    )
+    ) + &elsewhere
 }

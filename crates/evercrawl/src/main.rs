@@ -10,20 +10,26 @@ mod crawl;
 mod data;
 mod demo;
 mod diff;
+mod difference_view;
 mod export;
 mod fingerprint;
 mod get;
 mod hosts;
+mod import;
+mod manual;
 mod moment;
 mod netmap;
 mod page_view;
 mod pages;
 mod partition;
 mod plan;
+mod scope;
+mod seeds;
 mod status;
+mod visit;
 mod why;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use desk::bad_input::BadInput;
 use desk::{bad_input, html, interrupt, new_file, table, terminal};
 use interrupt::Interrupted;
@@ -46,6 +52,7 @@ struct Arguments {
 enum Command {
     Archive(archive::Arguments),
     Changes(changes::Arguments),
+    Completions(manual::Completions),
     Config(config::Arguments),
     Crawl(crawl::Arguments),
     Demo(demo::Arguments),
@@ -54,13 +61,18 @@ enum Command {
     Fit(lab::fit::Arguments),
     Get(get::Arguments),
     Hosts(hosts::Arguments),
+    Import(import::Arguments),
+    Man(manual::Man),
     Pages(pages::Arguments),
     Partition(partition::Arguments),
     Plan(plan::Arguments),
     Netmap(netmap::Arguments),
     Reproduce(lab::reproduce::Arguments),
+    Seeds(seeds::Arguments),
+    Scope(scope::Arguments),
     Simulate(lab::simulate::Arguments),
     Status(status::Arguments),
+    Visit(visit::Arguments),
     Why(why::Arguments),
 }
 
@@ -69,6 +81,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Archive(arguments) => archive::run(&arguments),
         Command::Changes(arguments) => changes::run(&arguments),
+        Command::Completions(arguments) => manual::completions(&arguments, Arguments::command()),
         Command::Config(arguments) => config::run(&arguments),
         Command::Crawl(arguments) => crawl::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
@@ -77,13 +90,18 @@ fn main() -> ExitCode {
         Command::Fit(arguments) => lab::fit::run(&arguments),
         Command::Get(arguments) => get::run(&arguments),
         Command::Hosts(arguments) => hosts::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
+        Command::Man(arguments) => manual::man(&arguments, Arguments::command()),
         Command::Pages(arguments) => pages::run(&arguments),
         Command::Partition(arguments) => partition::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Netmap(arguments) => netmap::run(&arguments),
         Command::Reproduce(arguments) => lab::reproduce::run(&arguments),
+        Command::Seeds(arguments) => seeds::run(&arguments),
+        Command::Scope(arguments) => scope::run(&arguments),
         Command::Simulate(arguments) => lab::simulate::run(&arguments, partition::crawled),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Visit(arguments) => visit::run(&arguments),
         Command::Why(arguments) => why::run(&arguments),
     };
     match outcome {
@@ -111,9 +129,15 @@ fn told(error: &anyhow::Error) -> String {
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let is_closed = |kind: ErrorKind| kind == ErrorKind::BrokenPipe;
     error.chain().any(|cause| {
-        cause
-            .downcast_ref::<io::Error>()
-            .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+        if let Some(error) = cause.downcast_ref::<csv::Error>() {
+            return matches!(error.kind(), csv::ErrorKind::Io(error) if is_closed(error.kind()));
+        }
+        if let Some(error) = cause.downcast_ref::<serde_json::Error>() {
+            return error.io_error_kind().is_some_and(is_closed);
+        }
+        let error = cause.downcast_ref::<io::Error>();
+        error.is_some_and(|error| is_closed(error.kind()))
     })
 }

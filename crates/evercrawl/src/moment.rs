@@ -27,6 +27,25 @@ impl Moment {
     }
 }
 
+impl Moment {
+    /// Days begin at midnight in UTC, as all times are told; `2d` is two days ago.
+    fn read(text: &str, now: Self) -> Option<Self> {
+        const DAY: Time = 86_400_000;
+        let today = now.0 - now.0.rem_euclid(DAY);
+        match text.to_ascii_lowercase().as_str() {
+            "now" => return Some(now),
+            "today" => return Some(Self(today)),
+            "yesterday" => return Some(Self(today - DAY)),
+            _ => {}
+        }
+        let past = text.strip_suffix("ago").unwrap_or(text).trim();
+        let past: Option<Seconds> = past.parse().ok();
+        past.filter(|_| text != "0")
+            .map(|Seconds(past)| Self(now.0 - (past * 1e3) as Time))
+            .or_else(|| calendar::instant(text).map(Self))
+    }
+}
+
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&calendar::iso(self.0))
@@ -43,18 +62,10 @@ impl FromStr for Moment {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let trimmed = text.trim();
-        let past = trimmed.strip_suffix("ago").map(str::trim);
-        let found = match past {
-            Some(past) => {
-                (past.parse().ok()).map(|Seconds(past)| Self(Self::now().0 - (past * 1e3) as Time))
-            }
-            None => calendar::instant(trimmed).map(Self),
-        };
-        found.ok_or_else(|| {
+        Self::read(text.trim(), Self::now()).ok_or_else(|| {
             format!(
                 "'{text}' is not a time: expected 2026-11-16, 2026-11-16T03:15:42Z, \
-                 2026-11-16T03:15+01:00, or '2h ago' (units: s, m, h, d)"
+                 2026-11-16T03:15+01:00, 2d, '2h ago' (units: s, m, h, d, w), today or yesterday"
             )
         })
     }
@@ -85,6 +96,18 @@ mod tests {
         check("2026-11-16 03:15", "2026-11-16T03:15:00.000Z");
         check("2026-11-16T03:15:42.5+01:30", "2026-11-16T01:45:42.500Z");
         check("2026-11-16T03:15:42-05:00", "2026-11-16T08:15:42.000Z");
+        let now: Moment = "2026-11-16T03:15:42Z".parse().unwrap();
+        for (text, iso) in [
+            ("2d", "2026-11-14T03:15:42.000Z"),
+            ("2 days ago", "2026-11-14T03:15:42.000Z"),
+            ("90m", "2026-11-16T01:45:42.000Z"),
+            ("1w ago", "2026-11-09T03:15:42.000Z"),
+            ("yesterday", "2026-11-15T00:00:00.000Z"),
+            ("Today", "2026-11-16T00:00:00.000Z"),
+            ("now", "2026-11-16T03:15:42.000Z"),
+        ] {
+            assert_eq!(Moment::read(text, now).unwrap().to_string(), iso, "{text}");
+        }
         let hour: Moment = "1h ago".parse().unwrap();
         let behind = Moment::now().0 - hour.0;
         assert!((3_600_000..3_610_000).contains(&behind), "{behind}");
@@ -94,7 +117,8 @@ mod tests {
     fn nonsense_is_refused_and_the_expected_form_named() {
         for text in [
             "",
-            "yesterday",
+            "tomorrow",
+            "2x",
             "2026-02-31",
             "2026-13-01",
             "2026-11-16T25:00:00Z",

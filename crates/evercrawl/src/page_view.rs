@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use std::collections::HashMap;
 use storage::archive::digest_text;
-use storage::{HostId, PageEntry, PageId, PageRow, PageState, Reader};
+use storage::{HostId, PageEntry, PageId, PageRow, PageState, REQUISITE, Reader};
 
 /// Names of hosts kept at hand.
 const MOST_NAMES: usize = 100_000;
@@ -25,6 +25,8 @@ pub enum State {
     Excluded,
     /// It points elsewhere.
     Redirect,
+    /// Another robot has it: it was exported to it.
+    Elsewhere,
 }
 
 impl State {
@@ -35,6 +37,7 @@ impl State {
             Some(PageState::Redirect) => Self::Redirect,
             Some(PageState::Gone) => Self::Gone,
             Some(PageState::Excluded) => Self::Excluded,
+            Some(PageState::Elsewhere) => Self::Elsewhere,
         }
     }
 
@@ -45,6 +48,7 @@ impl State {
             Self::Gone => PageState::Gone,
             Self::Excluded => PageState::Excluded,
             Self::Redirect => PageState::Redirect,
+            Self::Elsewhere => PageState::Elsewhere,
         }
     }
 
@@ -55,6 +59,7 @@ impl State {
             Self::Gone => "gone",
             Self::Excluded => "excluded",
             Self::Redirect => "redirect",
+            Self::Elsewhere => "elsewhere",
         }
     }
 }
@@ -104,8 +109,8 @@ pub struct PageView {
     pub state: State,
     /// The last HTTP status.
     pub status: Option<u16>,
-    /// Links from a seed.
-    pub depth: u16,
+    /// Links from a seed; none of what pages embed.
+    pub depth: Option<u16>,
     pub added: Moment,
     pub first_visit: Option<Moment>,
     pub last_visit: Option<Moment>,
@@ -125,9 +130,27 @@ pub struct PageView {
     pub cut: bool,
     /// Why the last difference was minor, if it was.
     pub minor_because: Option<&'static str>,
+    /// A page, or a requisite: what pages embed.
+    pub kind: &'static str,
 }
 
 impl PageView {
+    /// Whether it is what pages embed.
+    pub fn is_requisite(&self) -> bool {
+        self.depth.is_none()
+    }
+
+    /// With nothing that a spreadsheet would take for a formula.
+    pub fn inert(&self) -> Self {
+        let cell = |text: &String| desk::cell::inert(text).into_owned();
+        Self {
+            url: cell(&self.url),
+            host: cell(&self.host),
+            content_type: self.content_type.as_ref().map(cell),
+            ..self.clone()
+        }
+    }
+
     /// The page of an entry, with its URL.
     pub fn read(names: &mut Names, entry: &PageEntry) -> storage::Result<Self> {
         let row = entry.row.clone().unwrap_or_default();
@@ -139,7 +162,7 @@ impl PageView {
             host: names.of(entry.host)?.to_owned(),
             state: State::of(entry.row.as_ref()),
             status: Some(row.status).filter(|&status| status > 0),
-            depth: entry.depth,
+            depth: Some(entry.depth).filter(|&depth| depth != REQUISITE),
             added: Moment(entry.added),
             first_visit: row.first_visit.map(Moment),
             last_visit: row.last_visit.map(Moment),
@@ -157,6 +180,11 @@ impl PageView {
             cut_links: cut.links,
             cut: cut.body,
             minor_because: notes.noise.map(parse::change::Noise::word),
+            kind: if entry.depth == REQUISITE {
+                "requisite"
+            } else {
+                "page"
+            },
         })
     }
 

@@ -2,7 +2,7 @@
 
 use crate::data::{self, Which, is_host};
 use crate::page_view::{Names, PageView, State};
-use crate::terminal::complain;
+use crate::terminal::{complain, count, named};
 use anyhow::Result;
 use clap::ValueEnum;
 use std::collections::HashSet;
@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let wanted = Wanted {
         state: arguments.state.map(State::stored),
         hosts: (arguments.host.as_deref())
-            .map(|wanted| named(&reader, wanted))
+            .map(|wanted| hosts_named(&reader, wanted))
             .transpose()?,
         seeds: false,
     };
@@ -114,13 +114,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     out.flush()?;
     if damaged > 0 {
-        complain("warning", &format!("{damaged} pages cannot be read"));
+        complain(
+            "warning",
+            &format!("{} cannot be read", count(damaged, "page")),
+        );
     }
     Ok(())
 }
 
 /// The hosts that are meant by a name.
-fn named(reader: &Reader, wanted: &str) -> Result<HashSet<HostId>> {
+fn hosts_named(reader: &Reader, wanted: &str) -> Result<HashSet<HostId>> {
     let hosts = reader.hosts()?.filter_map(|host| match host {
         Ok((id, row)) => is_host(&row.name, wanted).then_some(Ok(id)),
         Err(error) => Some(Err(error)),
@@ -131,13 +134,21 @@ fn named(reader: &Reader, wanted: &str) -> Result<HashSet<HostId>> {
 fn line(page: &PageView) -> String {
     let dash = || "-".to_owned();
     format!(
-        "{:<8} {:>3}  {:<24}  {:>5} visits {:>4} changes {:>4} minor  {}",
+        "{:<8} {:>3}  {:<24}  {:>5} {:<6} {:>4} {:<7} {:>4} minor  {}{}{}",
         page.state.word(),
         page.status.map_or_else(dash, |status| status.to_string()),
         page.last_visit.map_or_else(dash, |visit| visit.to_string()),
         page.visits,
+        named(u64::from(page.visits), "visit"),
         page.changes,
+        named(u64::from(page.changes), "change"),
         page.minor,
+        if page.is_requisite() {
+            "(embedded) "
+        } else {
+            ""
+        },
         page.url,
+        if page.cut { "  (cut)" } else { "" },
     )
 }

@@ -3,7 +3,7 @@
 use crate::crawl::{bytes, slowest};
 use crate::data::{self, Asked, Data, Which};
 use crate::moment::{Moment, duration};
-use crate::terminal::{self, grouped, plain};
+use crate::terminal::{self, count, grouped, plain};
 use anyhow::Result;
 use robot::control::Remote;
 use robot::offline::Offline;
@@ -13,7 +13,8 @@ use std::fmt::Write;
 
 const MORE: &str = "\
 Figures:
-  While a crawl runs they come from it, and what is counted is counted since it started. Otherwise
+  While a crawl runs they come from it, and what is counted is counted since it started, but causes of
+  failures since the crawl began. Otherwise
   they are those of the data directory: visits, changes and failures since the crawl began, and copies
   have aged since. A crawl that runs but does not answer within five seconds is
   said to be silent.
@@ -110,28 +111,15 @@ impl View {
         let mut row = |name: &str, value: &str| {
             let _ = writeln!(text, "{name:<10} {value}");
         };
-        let number = |count: u64| grouped(count as usize);
+        let number = |n: u64| grouped(n as usize);
         row(
             "crawl",
             &format!("{} · {}", plain(&self.data), self.state()),
         );
-        let mut pages = format!(
-            "{} known · {} fetched · {} waiting · {} gone · {} excluded · {} hosts",
-            number(s.pages_known),
-            number(s.pages_fetched),
-            number(s.new_waiting),
-            number(s.pages_gone),
-            number(s.pages_excluded),
-            number(s.hosts),
-        );
-        if let Some(redirects) = self.pages_redirect {
-            let _ = write!(
-                pages,
-                " · {} of those fetched are redirects",
-                number(redirects)
-            );
+        row("pages", &self.pages());
+        if let Some(embedded) = self.embedded() {
+            row("embedded", &embedded);
         }
-        row("pages", &pages);
         row(
             "visits",
             &format!(
@@ -146,10 +134,10 @@ impl View {
             row(
                 "now",
                 &format!(
-                    "{:.1} requests/s · {} under way · {} revisits due · {:.3} revisits/s allowed{}",
+                    "{:.1} requests/s · {} under way · {} due · {:.3} revisits/s allowed{}",
                     s.requests_per_second,
                     s.under_way,
-                    s.due_waiting,
+                    count(s.due_waiting, "revisit"),
                     s.revisit_budget,
                     s.next_due_in
                         .map(|next| format!(" · next due in {}", duration(next)))
@@ -172,16 +160,16 @@ impl View {
         if s.trapped > 0 {
             row(
                 "traps",
-                &format!("{} links not followed", number(s.trapped)),
+                &format!("{} not followed", count(s.trapped, "link")),
             );
         }
         if s.cut_links + s.cut_bodies > 0 {
             row(
                 "cut",
                 &format!(
-                    "{} links too long to follow · {} copies longer than the limits",
-                    number(s.cut_links),
-                    number(s.cut_bodies)
+                    "{} too long to follow · {} longer than the limits",
+                    count(s.cut_links, "link"),
+                    count(s.cut_bodies, "copy")
                 ),
             );
         }
@@ -189,16 +177,47 @@ impl View {
             row("slowest", &slowest(s));
         }
         let archive = format!(
-            "{} in {} files",
+            "{} in {}",
             bytes(self.archive_bytes),
-            self.archive_files
+            count(self.archive_files, "file")
         );
         row("archive", &archive);
+        for hook in &s.webhooks {
+            row("webhook", &webhook(hook));
+        }
         if self.damaged_entries > 0 {
-            let damage = format!("{} entries cannot be read", number(self.damaged_entries));
+            let damage = format!("{} cannot be read", count(self.damaged_entries, "entry"));
             row("damage", &damage);
         }
         text
+    }
+
+    fn pages(&self) -> String {
+        let s = &self.status;
+        let number = |n: u64| grouped(n as usize);
+        let mut pages = format!(
+            "{} known · {} fetched · {} waiting · {} gone · {} excluded · {}",
+            number(s.pages_known),
+            number(s.pages_fetched),
+            number(s.new_waiting),
+            number(s.pages_gone),
+            number(s.pages_excluded),
+            count(s.hosts, "host"),
+        );
+        if s.unopened_hosts > 0 {
+            let _ = write!(pages, ", {} of them unopened", number(s.unopened_hosts));
+        }
+        if let Some(redirects) = self.pages_redirect {
+            let _ = write!(
+                pages,
+                " · {} of those fetched",
+                count(redirects, "redirect")
+            );
+        }
+        if s.pages_elsewhere > 0 {
+            let _ = write!(pages, " · {} elsewhere", number(s.pages_elsewhere));
+        }
+        pages
     }
 
     fn state(&self) -> String {
@@ -212,6 +231,21 @@ impl View {
         }
     }
 
+    /// What pages embed, if they embed anything.
+    fn embedded(&self) -> Option<String> {
+        let counts = self.status.requisites;
+        let number = |count: u64| grouped(count as usize);
+        (counts.known > 0).then(|| {
+            format!(
+                "{} known · {} fetched · {} waiting · {} missing (stylesheets, images and so on)",
+                number(counts.known),
+                number(counts.fetched),
+                number(counts.waiting),
+                number(counts.missing),
+            )
+        })
+    }
+
     fn freshness(&self) -> String {
         let Some(freshness) = self.status.estimated_freshness else {
             return "no copies yet".into();
@@ -221,10 +255,7 @@ impl View {
             "none was ever revisited: a guess".into()
         } else {
             let never = grouped(never as usize);
-            format!(
-                "{never} of {} copies never revisited",
-                grouped(copies as usize)
-            )
+            format!("{never} of {} never revisited", count(copies, "copy"))
         };
         let interval = self
             .status
@@ -235,4 +266,17 @@ impl View {
         let freshness = 100.0 * freshness;
         format!("{freshness:.1} % estimated now{interval} · {caution}")
     }
+}
+
+/// How a webhook goes, in a line.
+fn webhook(hook: &robot::view::WebhookView) -> String {
+    let refused = (hook.refused > 0).then(|| format!(" · {} refused", hook.refused));
+    let failing = (hook.failing.as_ref()).map(|why| format!(" · tried again: {}", plain(why)));
+    format!(
+        "{} · {} told{}{}",
+        plain(&hook.to),
+        hook.told,
+        refused.unwrap_or_default(),
+        failing.unwrap_or_default()
+    )
 }

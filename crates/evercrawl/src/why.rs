@@ -6,12 +6,13 @@ mod text;
 use crate::data::{self, Asked, Data, Which, read_url};
 use crate::moment::{Moment, duration};
 use crate::page_view::{Names, PageView, State};
-use crate::terminal;
+use crate::scope::{Judge, Verdict};
+use crate::terminal::{self, count};
 use anyhow::Result;
 use robot::offline::{self, Offline};
 use robot::view::PageWait;
-use rules::{Robots, Scope};
-use serde::Serialize;
+use rules::Robots;
+use serde::{Serialize, Serializer};
 use std::fmt::Write as _;
 use std::io::Write;
 use storage::{HostRow, PageId, PageRow, PageState, Reader};
@@ -41,6 +42,9 @@ pub struct Arguments {
     json: bool,
 }
 
+/// Seconds that a host may be waited for without more words.
+const LONG_WAIT: f64 = 60.0;
+
 /// The answer.
 #[derive(Serialize)]
 struct Why {
@@ -55,11 +59,12 @@ struct Why {
     /// The page that linked to it first.
     found_on: Option<String>,
     redirects_to: Option<String>,
-    scope: Scope,
+    scope: Verdict,
     robots: Robots,
     trap: Option<String>,
     /// Why its host has no address that may be contacted.
-    no_address: Option<&'static str>,
+    #[serde(serialize_with = "as_word")]
+    no_address: Option<u8>,
     changes_per_day: Option<f64>,
     /// Of 95 %.
     changes_per_day_interval: Option<(f64, f64)>,
@@ -92,16 +97,14 @@ impl Why {
             .as_ref()
             .and_then(|known| Url::parse(&known.url).ok());
         let asked = requested.as_ref().unwrap_or(url);
-        let scope = Scope::judge(&data.config, reader, asked, depth)?;
+        let scope = Judge::new(&data.config, Some(reader))?.judge(asked, depth)?;
         let host = host_of(reader, asked)?;
         let robots = Robots::judge(&data.config, host.as_ref(), asked);
         let trap = match id {
-            Some(_) => None,
+            Some(id) => rules::redirect_trap(reader, id, row.as_ref())?,
             None => rules::trap(&data.config, reader, url)?,
         };
-        let no_address = host
-            .and_then(|host| offline::host(&host.blob).no_address)
-            .map(robot::cause::word);
+        let no_address = host.and_then(|host| offline::host(&host.blob).no_address);
         let mut names = Names::new(reader)?;
         let page_url = |page: Option<PageId>| {
             let address = page.and_then(|page| reader.address(page).ok());
@@ -149,19 +152,35 @@ impl Why {
         self.changes_per_day = wait.changes_per_day;
         self.changes_per_day_interval = wait.changes_per_day_interval;
         self.chance_fresh = wait.chance_fresh;
-        let next_try = row.and_then(|row| offline::next_try(row, &data.config));
-        let due = wait.due.or(next_try).map(Moment::from_seconds);
+        let is_requisite = self.page.as_ref().is_some_and(PageView::is_requisite);
+        let next_try = row
+            .filter(|_| !is_requisite)
+            .and_then(|row| offline::next_try(row, &data.config));
+        // a host that asked to be left alone is, whatever its pages want
+        let own = wait.due.or(next_try);
+        let opens = wait
+            .host_opens
+            .filter(|&opens| own.is_none_or(|own| opens > own));
+        let due = own
+            .map(|own| opens.unwrap_or(own))
+            .map(Moment::from_seconds);
         self.due = due;
         let left = due.map(|due| due.seconds() - Moment::now().seconds());
         let is_answered = self.running && !self.silent;
-        let and_robot = if is_answered {
-            String::new()
-        } else {
-            format!(", and {robot}")
-        };
+        let mut and_robot = String::new();
+        if opens.is_some_and(|opens| opens - Moment::now().seconds() > LONG_WAIT) {
+            and_robot += ", when its host may be asked again";
+        }
+        if !is_answered {
+            let _ = write!(and_robot, ", and {robot}");
+        }
         let cause = row.and_then(|row| row.last_failure).map(|(_, cause)| cause);
         let cause = cause.map_or("other", robot::cause::word);
         self.waits_for = match (State::of(row), left) {
+            (State::Elsewhere, _) => "nothing: another robot has it".into(),
+            (State::Live | State::Redirect | State::Gone, _) if is_requisite => {
+                "nothing: it is fetched again when a page that embeds it has changed".into()
+            }
             (State::Excluded, _) => format!("nothing: it is not fetched ({cause})"),
             (State::Gone, Some(left)) if left > 0.0 => {
                 format!(
@@ -193,11 +212,24 @@ impl Why {
         let unread = reader.totals()?.pages[PageState::New];
         let mut reason = String::from("being found: no page fetched so far links to it");
         if unread > 0 {
-            write!(reason, ", {unread} pages are yet to be fetched")?;
+            let are = if unread == 1 { "is" } else { "are" };
+            write!(
+                reason,
+                ", {} {are} yet to be fetched",
+                count(u64::from(unread), "page")
+            )?;
         }
         reason.push_str("; links marked nofollow do not count");
         Ok(reason)
     }
+}
+
+#[allow(clippy::ref_option, clippy::trivially_copy_pass_by_ref)] // serde asks for it
+fn as_word<S: Serializer>(
+    cause: &Option<u8>,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    cause.map(robot::cause::word).serialize(serializer)
 }
 
 /// The host of a URL, if it is known.

@@ -1,5 +1,5 @@
-//! A crawl that is killed at fifty random moments loses nothing, forgets no manners, and does little
-//! twice.
+//! A crawl that is killed at random moments (`kill -9`) loses nothing, forgets no manners, and does
+//! little twice. `scripts/storm kills 1000` does it a thousand times.
 
 mod crawling;
 #[path = "../../storage/tests/python/mod.rs"]
@@ -16,20 +16,29 @@ use std::fs;
 use std::time::{Duration, Instant};
 use storage::PageState;
 
-const KILLS: usize = 50;
-/// Milliseconds between a start and the kill.
+/// Kills, unless `EVERCRAWL_KILLS` says otherwise; and so many at most of one crawl, which would be
+/// done before there are more.
+const KILLS: usize = 20;
+const KILLS_OF_A_CRAWL: usize = 50;
+/// Milliseconds between a start and the kill; of every other life, between its first request and the
+/// kill, for a busy machine may take longer to start.
 const LIFE: std::ops::Range<u64> = 50..400;
 const DELAY: f64 = 0.03;
 const CONNECTIONS: usize = 8;
 /// After every so-manieth kill the last WARC record is left half written.
-const TEAR_EVERY: usize = 7;
+const TEAR_EVERY: usize = 3;
 
 /// Begins a record at the end of the last WARC file, as a kill in the middle of a write does.
 fn tear(crawler: &Crawler) -> bool {
     let files = storage::archive::files(&crawler.archive()).unwrap_or_default();
-    let Some((_, file)) = files.last() else {
+    let Some((number, file)) = files.last() else {
         return false;
     };
+    // nobody writes to a file that is complete
+    let complete = format!("evercrawl-{number:05}.cdxj");
+    if crawler.archive().join(complete).exists() {
+        return false;
+    }
     let mut bytes = fs::read(file).unwrap();
     if bytes.len() < 100 {
         return false;
@@ -66,7 +75,25 @@ fn spec() -> WebSpec {
 }
 
 #[test]
-fn killed_at_fifty_moments() {
+fn killed_at_random_moments() {
+    let began = Instant::now();
+    let wanted = std::env::var("EVERCRAWL_KILLS").ok();
+    let wanted = wanted.map_or(KILLS, |kills| kills.parse().expect("a number of kills"));
+    let (mut kills, mut requests) = (0, 0);
+    for seed in 0.. {
+        let now = (wanted - kills).min(KILLS_OF_A_CRAWL);
+        if now == 0 {
+            break;
+        }
+        requests += crawl_killed(now, seed);
+        kills += now;
+        let seconds = began.elapsed().as_secs_f64();
+        eprintln!("{kills} kills, {requests} requests: no URL lost, none too soon; {seconds:.0} s");
+    }
+}
+
+/// One crawl from its start to its end, over this many kills; returns the requests it took.
+fn crawl_killed(kills: usize, seed: u64) -> usize {
     let began = Instant::now();
     let (web, running) = serve(&spec(), 1.0);
     let mut crawler = Crawler::of_web(&web, &running)
@@ -74,18 +101,22 @@ fn killed_at_fifty_moments() {
         .with("budget.connections", CONNECTIONS.to_string())
         // several files
         .with("archive.rotate_bytes", "600000");
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(50);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut known = BTreeSet::new();
     let mut fetched = HashSet::new();
     let mut requested = HashSet::new();
     let (mut twice, mut most_twice, mut requests) = (0, 0, 0);
     let (mut torn, mut mended) = (0, 0);
-    for life in 0..=KILLS {
-        let last = life == KILLS;
+    for life in 0..=kills {
+        let last = life == kills;
         let process = crawler.start(&["--once"]);
         let ended = if last {
-            process.succeeds_within(60)
+            process.succeeds_within(120)
         } else {
+            let patience = Instant::now() + Duration::from_secs(10);
+            while life % 2 == 1 && running.record.len() == requests && Instant::now() < patience {
+                std::thread::sleep(Duration::from_millis(5));
+            }
             std::thread::sleep(Duration::from_millis(random.random_range(LIFE)));
             let ended = process.kill();
             assert!(
@@ -145,20 +176,25 @@ fn killed_at_fifty_moments() {
     // whoever died before writing down what robots.txt asks for can but ask again
     let excused = |visit: &Visit, gap: f64| &*visit.path == "/robots.txt" && gap >= DELAY;
     assert_eq!(impolite(&web, &visits, DELAY, excused), 0);
+    // what was under way, and what waited for its commit, which a busy machine puts off
     assert!(
-        most_twice <= CONNECTIONS,
-        "{most_twice} pages twice after one kill"
+        most_twice <= 4 * CONNECTIONS && twice <= kills * CONNECTIONS,
+        "{twice} pages twice, {most_twice} after one kill"
     );
-    assert!(torn > 0 && mended > 0, "{torn} torn, {mended} mended");
+    assert!(
+        kills < KILLS || torn > 0 && mended > 0,
+        "{torn} torn, {mended} mended"
+    );
     let records = crawler.verify_archive();
     eprintln!(
-        "{KILLS} kills, {} pages, {} requests, {twice} twice (at most {most_twice} after a kill), \
+        "{kills} kills, {} pages, {} requests, {twice} twice (at most {most_twice} after a kill), \
          {torn} records torn, {mended} mended, {records} records in {:.1} s",
         web.pages().len(),
         visits.len(),
         began.elapsed().as_secs_f64()
     );
     check_with_warcio(&crawler);
+    visits.len()
 }
 
 fn check_with_warcio(crawler: &Crawler) {

@@ -150,7 +150,7 @@ fn changes(scene: &Scene) {
     let last = all.last().unwrap()["time"].as_str().unwrap();
     assert!(json_lines(&scene.say(&["changes", "--minor", "--since", last])).len() < all.len());
     assert_eq!(scene.say(&["changes", "--since", "2100-01-01"]), "");
-    let output = scene.run(&["changes", "--since", "yesterday"]);
+    let output = scene.run(&["changes", "--since", "soon"]);
     assert_eq!(output.status.code(), Some(2));
 }
 
@@ -193,7 +193,10 @@ fn why(scene: &Scene) {
     );
     let elsewhere = json(&scene.say(&["why", "--json", "http://example.org/"]));
     assert_eq!(elsewhere["scope"]["in"], false);
-    assert_eq!(elsewhere["scope"]["why"], "on the site of no seed");
+    assert_eq!(
+        elsewhere["scope"]["why"],
+        "on the site of no seed (scope.reach = \"site\")"
+    );
     // the same page, whoever sent us there
     let tracked = why("/changing?utm_source=x");
     assert_eq!(tracked["page"]["url"], scene.url("/changing"));
@@ -413,7 +416,7 @@ fn while_it_is_silent(scene: &Scene, crawl: &Process) {
     crawl.signal("-CONT");
     assert!(words.contains(silence), "{words}");
     assert!(words.contains("pages      11 known"), "{words}");
-    std::fs::remove_file(scene.data().join("robot.sock")).unwrap();
+    std::fs::remove_file(scene.data().join("state/robot.sock")).unwrap();
     let status = json(&scene.say(&["status", "--json"]));
     assert_eq!(
         (&status["running"], &status["silent"]),

@@ -66,13 +66,10 @@ fn what_does_not_fit_is_counted_and_told() {
     assert_eq!(ended.figures().cut_links, 1);
     assert_eq!(ended.figures().cut_bodies, 1);
     let status = asked(&crawler, &["status"]);
-    let told = "1 links too long to follow · 1 copies longer than the limits";
+    let told = "1 link too long to follow · 1 copy longer than the limits";
     assert!(status.contains(told), "{status}");
     let why = asked(&crawler, &["why", &server.url("/")]);
-    assert!(
-        why.contains("1 links on it are too long to follow"),
-        "{why}"
-    );
+    assert!(why.contains("1 link on it too long to follow"), "{why}");
     let why = asked(&crawler, &["why", &server.url("/big")]);
     assert!(why.contains("the copy ends at the limits"), "{why}");
     let why = asked(&crawler, &["why", &server.url("/short")]);

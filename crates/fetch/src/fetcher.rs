@@ -26,11 +26,14 @@ struct Shared {
     pool: Pool,
 }
 
+/// What a user agent says that names no contact: anonymous is nobody by accident.
+pub const NO_CONTACT: &str = "no contact given";
+
 /// The options cannot be followed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum BuildError {
-    /// It must be printable, and hold a URL or mail address.
-    #[error("the user agent must be printable and name a contact (a URL or mail address)")]
+    /// It must be printable, and hold a URL or mail address, or say that there is none.
+    #[error("the user agent must be printable and name a contact (a URL or e-mail address)")]
     UserAgent,
     /// The extra root certificates cannot be read.
     #[error("extra root certificates: {0}")]
@@ -42,6 +45,8 @@ struct Prepared<'a> {
     request: &'a Request<'a>,
     target: Target,
     head: Vec<u8>,
+    /// The head, and what is sent with it.
+    message: Vec<u8>,
     started: Instant,
 }
 
@@ -50,7 +55,7 @@ impl Fetcher {
     /// system name a server; without one, addresses and [`Options::hosts`] still work.
     pub fn new(options: Options) -> Result<Self, BuildError> {
         let agent = &options.user_agent;
-        let contact = ["http://", "https://", "@"];
+        let contact = ["http://", "https://", "@", NO_CONTACT];
         if !is_field_value(agent) || !contact.iter().any(|c| agent.contains(c)) {
             return Err(BuildError::UserAgent);
         }
@@ -88,8 +93,10 @@ impl Fetcher {
         if !shared.options.addresses.permits(request.address) {
             return Err(FetchError::AddressRefused(request.address));
         }
+        let head = request.head(&target, &shared.options);
         let prepared = Prepared {
-            head: request.head(&target, &shared.options),
+            message: [&head[..], request.body.unwrap_or_default()].concat(),
+            head,
             request: &request,
             started: Instant::now(),
             target,
@@ -147,6 +154,7 @@ impl Shared {
             request,
             target,
             head,
+            message,
             started,
         } = prepared;
         let limits = &self.options.limits;
@@ -155,7 +163,7 @@ impl Shared {
         let received = match &mut connection {
             Connection::Http1(stream) => {
                 let to_head = request.method == Method::Head;
-                http1::exchange(stream, head, to_head, limits, max_body, &mut patience).await?
+                http1::exchange(stream, message, to_head, limits, max_body, &mut patience).await?
             }
             Connection::Http2(http2) => {
                 http2
@@ -183,7 +191,11 @@ impl Shared {
             version,
             reason: response.reason(),
             headers: response.headers,
-            request_head: head.clone(),
+            request_head: if request.headers.is_empty() {
+                head.clone()
+            } else {
+                request.head_told(target, &self.options)
+            },
             head: response.raw,
             body,
             truncated,

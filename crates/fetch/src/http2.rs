@@ -8,7 +8,7 @@ use crate::options::Options;
 use crate::patience::Patience;
 use crate::request::{Request, Target};
 use bytes::Bytes;
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -21,7 +21,7 @@ const WINDOW: u32 = 256 << 10;
 
 /// A connection, and the task that moves its frames: it ends with it.
 pub(crate) struct Http2 {
-    sender: SendRequest<Empty<Bytes>>,
+    sender: SendRequest<Full<Bytes>>,
     driver: JoinHandle<()>,
 }
 
@@ -92,7 +92,7 @@ fn message(
     request: &Request<'_>,
     target: &Target,
     options: &Options,
-) -> Result<http::Request<Empty<Bytes>>, FetchError> {
+) -> Result<http::Request<Full<Bytes>>, FetchError> {
     let uri = http::Uri::builder()
         .scheme("https")
         .authority(target.authority.as_str())
@@ -107,7 +107,9 @@ fn message(
         builder = builder.header(name, value);
     }
     builder
-        .body(Empty::new())
+        .body(Full::new(Bytes::copy_from_slice(
+            request.body.unwrap_or_default(),
+        )))
         .map_err(|_| FetchError::Url("not expressible in HTTP/2"))
 }
 

@@ -19,8 +19,12 @@ pub struct Request<'a> {
     pub url: &'a Url,
     /// The address to connect to, chosen by the caller among those of [`crate::Fetcher::resolve`].
     pub address: IpAddr,
-    /// GET or HEAD.
+    /// GET, HEAD or POST.
     pub method: Method,
+    /// Header fields besides the usual ones; those of a usual name replace it. Names in lower case.
+    pub headers: &'a [(String, String)],
+    /// What is sent with a POST.
+    pub body: Option<&'a [u8]>,
     /// What an earlier response said about its version, to be answered 304 if it still holds.
     pub validators: Option<&'a Validators>,
     /// The `Accept` header instead of the fetcher's.
@@ -39,6 +43,8 @@ pub enum Method {
     Get,
     /// The head alone.
     Head,
+    /// Sends a body.
+    Post,
 }
 
 /// What a response said about its version, word for word.
@@ -57,6 +63,8 @@ impl<'a> Request<'a> {
             url,
             address,
             method: Method::Get,
+            headers: &[],
+            body: None,
             validators: None,
             accept: None,
             max_body: None,
@@ -69,9 +77,10 @@ impl<'a> Request<'a> {
     pub(crate) fn fields<'o>(
         &'o self,
         options: &'o Options,
-    ) -> impl Iterator<Item = (&'static str, &'o str)> {
+    ) -> impl Iterator<Item = (&'o str, &'o str)> {
         let validators = self.validators;
-        [
+        let named = |name: &str| self.headers.iter().any(|(other, _)| other == name);
+        let usual = [
             ("user-agent", Some(options.user_agent.as_str())),
             ("accept", Some(self.accept.unwrap_or(&options.accept))),
             ("accept-encoding", Some(ACCEPT_ENCODING)),
@@ -83,7 +92,23 @@ impl<'a> Request<'a> {
         ]
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)))
-        .filter(|(_, value)| is_field_value(value))
+        .filter(move |(name, _)| !named(name));
+        let more = self.headers.iter();
+        let more = more.map(|(name, value)| (name.as_str(), value.as_str()));
+        usual
+            .chain(more)
+            .filter(|(name, value)| is_field_name(name) && is_field_value(value))
+    }
+
+    /// The head as it is told to others: what was sent besides the usual may be secret.
+    pub(crate) fn head_told(&self, target: &Target, options: &Options) -> Vec<u8> {
+        let withheld = |(name, _): &(String, String)| (name.clone(), "(withheld)".to_owned());
+        let headers: Vec<_> = self.headers.iter().map(withheld).collect();
+        let told = Request {
+            headers: &headers,
+            ..self.clone()
+        };
+        told.head(target, options)
     }
 
     /// The head as HTTP/1.1 sends it.
@@ -99,6 +124,9 @@ impl<'a> Request<'a> {
         for (name, value) in self.fields(options) {
             put(&[title_case(name), ": ", value, "\r\n"]);
         }
+        if let Some(body) = self.body {
+            put(&["Content-Length: ", &body.len().to_string(), "\r\n"]);
+        }
         put(&["\r\n"]);
         head
     }
@@ -109,20 +137,44 @@ impl Method {
         match self {
             Self::Get => "GET",
             Self::Head => "HEAD",
+            Self::Post => "POST",
         }
     }
 }
 
 /// Some servers know the names of HTTP/1.1 only as they are usually written.
-fn title_case(name: &'static str) -> &'static str {
+fn title_case(name: &str) -> &str {
     match name {
         "user-agent" => "User-Agent",
         "accept" => "Accept",
         "accept-encoding" => "Accept-Encoding",
+        "authorization" => "Authorization",
+        "content-type" => "Content-Type",
+        "cookie" => "Cookie",
         "if-none-match" => "If-None-Match",
         "if-modified-since" => "If-Modified-Since",
         _ => name,
     }
+}
+
+/// Whether a header may be sent besides the usual ones: its name in lower case, and its value.
+pub fn is_header(name: &str, value: &str) -> bool {
+    is_field_name(name) && is_field_value(value)
+}
+
+/// A token as RFC 9110 has it, in lower case, that is not ours to set.
+pub(crate) fn is_field_name(name: &str) -> bool {
+    let token =
+        |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"!#$%&'*+-.^_`|~".contains(&b);
+    let framing = [
+        "host",
+        "content-length",
+        "transfer-encoding",
+        "connection",
+        "te",
+        "upgrade",
+    ];
+    !name.is_empty() && name.bytes().all(token) && !framing.contains(&name)
 }
 
 /// Printable ASCII, not empty.

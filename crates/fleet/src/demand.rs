@@ -136,6 +136,12 @@ impl Wire for Curve {
             }
             last = *at;
         }
+        if ends > 0 && last <= 0.0 {
+            return Err(WireError::Value {
+                what: "prices",
+                value: ends,
+            });
+        }
         Ok(curve)
     }
 }

@@ -24,8 +24,8 @@ impl Wire for Block {
     fn take(from: &mut &[u8]) -> Result<Self, WireError> {
         let (address, length) = (IpAddr::take(from)?, u8::take(from)?);
         match Prefix::around(address, length) {
-            Some(prefix) => Ok(Self(prefix)),
-            None => Err(WireError::Value {
+            Some(prefix) if prefix.address() == address => Ok(Self(prefix)),
+            _ => Err(WireError::Value {
                 what: "prefix length",
                 value: length.into(),
             }),

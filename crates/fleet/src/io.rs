@@ -61,6 +61,9 @@ pub enum Input {
     Records(Session, Option<Vec<Arc<Vec<Record>>>>),
     /// A message, which is delivered again if it is not acknowledged.
     Message(Delivery, Message),
+    /// A message or a value that [`crate::wire::limits`] refuses: it is counted, and acknowledged
+    /// if it was delivered, because it would never become readable.
+    Unreadable(Option<Delivery>),
     /// A piece of a package, if it is there.
     Object(Text, Option<Arc<[u8]>>),
     /// All writes up to this one are on disk.
@@ -76,10 +79,13 @@ pub enum Input {
         /// What was found.
         links: Vec<Parcel>,
     },
-    /// The registrar's own lookup.
+    /// The registrar's own lookup; nothing only after the resolver's own repetitions.
     Resolved(Text, Option<IpAddr>),
-    /// No request to the unit is under way any more, and this is all that is known of it.
+    /// No request to the unit is under way any more, and this is all that is known of it, with
+    /// everything that was to be written before it was closed.
     Exported {
+        /// As in [`Output::Close`]; the answer to an earlier one counts for nothing.
+        token: Token,
         /// Which.
         unit: Unit,
         /// Rows.
@@ -87,7 +93,7 @@ pub enum Input {
         /// For politeness.
         ages: Ages,
     },
-    /// Demand and idleness, as often as they change.
+    /// Demand and idleness, with every tick, after the outputs of all inputs before were done.
     Load {
         /// Visits wanted at each price.
         demand: crate::demand::Curve,
@@ -151,7 +157,7 @@ pub enum Output {
     /// The unit may be asked from this time on, if the gate agrees.
     Open(Unit, Millis),
     /// No more requests to the unit; [`Input::Exported`] when the last has ended.
-    Close(Unit),
+    Close(Token, Unit),
     /// Rows of the unit are elsewhere now.
     Forget(Unit),
     /// The share is lost: wipe the store and begin another life.

@@ -24,6 +24,8 @@ pub enum What {
     Plan,
     /// The division of its budget.
     Grant,
+    /// Whether the fleet has anything left to do; in the bucket of the top alone.
+    Quiet,
     /// The lease of a robot that is a direct member.
     Lease(RobotId),
     /// How a group that is a direct member is doing.
@@ -41,8 +43,10 @@ pub enum Value {
     Lease(Lease),
     /// See [`What::Summary`].
     Summary(Summary),
+    /// See [`What::Quiet`].
+    Quiet(Quiet),
 }
-wire_enum!(Value { 0 => Plan(plan), 1 => Grant(grant), 2 => Lease(lease), 3 => Summary(summary) });
+wire_enum!(Value { 0 => Plan(plan), 1 => Grant(grant), 2 => Lease(lease), 3 => Summary(summary), 4 => Quiet(quiet) });
 
 /// How far a member has come with the plans of the groups above it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,17 +70,34 @@ wire_struct!(Progress {
     counters
 });
 
-/// What a robot has sent and taken, and whether it has nothing more to do.
+/// What a robot, or a group, says of its work, for the end of a crawl.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Nothing to fetch, nothing under way, nothing in custody.
     pub idle: bool,
-    /// Entries sent.
-    pub sent: u64,
-    /// Entries taken.
+    /// URLs that were ever taken.
     pub taken: u64,
+    /// Another whenever anything was written since.
+    pub state: u64,
+    /// The newest question for quiet that was known when this was said.
+    pub asked: u64,
 }
-wire_struct!(Counters { idle, sent, taken });
+wire_struct!(Counters {
+    idle,
+    taken,
+    state,
+    asked
+});
+
+/// A question to everybody whether there is anything left to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Quiet {
+    /// The how many-th.
+    pub round: u64,
+    /// Two rounds said so: there is not.
+    pub reached: bool,
+}
+wire_struct!(Quiet { round, reached });
 
 /// A session lease: renewed by writing it again.
 #[derive(Clone, Debug, PartialEq)]

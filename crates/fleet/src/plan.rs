@@ -149,6 +149,11 @@ impl Plan {
         self.seats.iter().find(|seat| seat.member == member)
     }
 
+    /// Whether anybody has a share.
+    pub fn has_active(&self) -> bool {
+        (self.seats.iter()).any(|seat| seat.standing == Standing::Active)
+    }
+
     /// Whether the session has a seat.
     pub fn seats_session(&self, session: Session) -> bool {
         self.seat(Member::Robot(session.robot))

@@ -8,19 +8,20 @@ mod ownership;
 mod partitioner;
 mod plans;
 mod pump;
+mod quiet;
 mod recover;
 mod register;
 mod settings;
 mod shares;
 mod takeover;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::flaw::Flaw;
 use crate::identity::{Member, Millis, Session, Text, Unit};
 use crate::io::{Delivery, Input, Outcome, Output, Token};
-use crate::key::{Counters, Grant, Key, Value};
+use crate::key::{Grant, Key, Value};
 use crate::lease::{Holder, Observer};
 use crate::outbox::Outbox;
 use crate::pace::Pace;
@@ -34,6 +35,7 @@ use partitioner::Partitioner;
 use plans::Level;
 pub use plans::Route;
 use pump::{Draft, Pump};
+use quiet::Work;
 use register::Register;
 pub use settings::Settings;
 
@@ -55,6 +57,8 @@ pub struct Robot {
     observer: Observer,
     /// The last value of each key that was heard of.
     seen: BTreeMap<Key, (u64, Value)>,
+    /// Keys that were heard of since their bucket was last polled.
+    named: BTreeSet<Key>,
     levels: Vec<Level>,
     units: BTreeMap<Unit, Hold>,
     /// No unit is asked before this, after others were taken over.
@@ -66,11 +70,13 @@ pub struct Robot {
     draft: Draft,
     transit: Transit,
     arrivals: BTreeMap<Text, Arrival>,
+    /// Packages that were opened, and when.
+    imported: BTreeMap<Text, Millis>,
     partitioner: Partitioner,
     grants: BTreeMap<crate::identity::GroupId, Grant>,
     pace: Pace,
     demand: crate::demand::Curve,
-    counters: Counters,
+    work: Work,
     leaving: bool,
     /// What the lease says next differs from what it said last.
     news: bool,
@@ -90,6 +96,7 @@ enum Task {
     Make,
     Summary,
     Grant,
+    Ask,
     SealLease(Session),
     SealLog(Session),
     /// A batch of our own outbox.
@@ -126,6 +133,10 @@ pub struct Tally {
     pub handed: u64,
     /// Publications that found the stream full.
     pub full: u64,
+    /// Messages and values that nobody can read.
+    pub unreadable: u64,
+    /// URLs whose names have no server, as the registrar was told again and again.
+    pub unresolved: u64,
     /// Packages that could not be opened yet.
     pub incomplete: u64,
 }
@@ -156,6 +167,7 @@ impl Robot {
             renewal: Renewal::default(),
             observer: Observer::new(settings.term),
             seen: BTreeMap::new(),
+            named: BTreeSet::new(),
             levels: Level::all(&settings),
             units: BTreeMap::new(),
             quiet_floor: 0,
@@ -166,11 +178,12 @@ impl Robot {
             draft: Draft::default(),
             transit: Transit::default(),
             arrivals: BTreeMap::new(),
+            imported: BTreeMap::new(),
             partitioner: Partitioner::default(),
             grants: BTreeMap::new(),
             pace: Pace::new(settings.window),
             demand: crate::demand::Curve::default(),
-            counters: Counters::default(),
+            work: Work::default(),
             leaving: false,
             news: false,
             tasks: BTreeMap::new(),
@@ -200,16 +213,21 @@ impl Robot {
             Input::Log(tail) => self.on_log(tail),
             Input::Records(session, entries) => self.on_records(session, entries.as_deref()),
             Input::Message(delivery, message) => self.on_message(delivery, message),
+            Input::Unreadable(delivery) => {
+                self.tally.unreadable += 1;
+                self.outputs.extend(delivery.map(Output::Acknowledge));
+            }
             Input::Object(name, bytes) => self.on_object(&name, bytes),
             Input::Committed(number) => self.pump.committed(number),
             Input::Seed(parcel) => self.dispatch(parcel),
             Input::Visited { unit, row, links } => self.on_visited(unit, row, links),
             Input::Resolved(name, server) => self.on_resolved(&name, server),
             Input::Exported {
+                token,
                 unit,
                 records,
                 ages,
-            } => self.on_exported(unit, records, ages),
+            } => self.on_exported(token, unit, records, ages),
             Input::Load { demand, idle } => self.on_load(demand, idle),
             Input::Leave => self.leaving = true,
         }
@@ -252,6 +270,37 @@ impl Robot {
         self.tally
     }
 
+    /// Where the robot stands, in a line for people.
+    pub fn standing(&self) -> String {
+        let holds = |wanted: fn(&Hold) -> bool| self.units.values().filter(|h| wanted(h)).count();
+        let levels: Vec<String> = (self.levels.iter())
+            .map(|level| {
+                let heard = level
+                    .plan
+                    .as_ref()
+                    .map_or_else(Default::default, |p| p.version);
+                let (group, durable, settled) = (level.group, level.durable, level.settled);
+                format!("{group} heard {heard} disk {durable} settled {settled}")
+            })
+            .collect();
+        format!(
+            "{} lease {}; {}; {} arriving, {} own, {} closing, {} packed; {} in custody; pump {}",
+            self.settings.robot,
+            if self.lease_valid(self.now) {
+                "valid"
+            } else {
+                "lapsed"
+            },
+            levels.join(", "),
+            holds(|hold| matches!(hold, Hold::Arriving { .. })),
+            holds(|hold| matches!(hold, Hold::Own { .. })),
+            holds(|hold| matches!(hold, Hold::Closing { .. })),
+            holds(|hold| matches!(hold, Hold::Packed { .. })),
+            self.outbox.len(),
+            if self.pump.is_idle() { "idle" } else { "busy" },
+        )
+    }
+
     /// The robot as itself.
     fn me(&self) -> Member {
         Member::Robot(self.settings.robot)
@@ -273,6 +322,7 @@ impl Robot {
             Task::SealLease(session) => self.on_lease_sealed(session, outcome),
             Task::SealLog(session) => self.on_log_sealed(session, outcome),
             Task::Make | Task::Summary | Task::Grant => self.partitioner.answered(&task),
+            Task::Ask => self.on_asked(),
             Task::Heal => {}
             Task::Send(entries) => self.on_sent(&entries, outcome),
             Task::PassOn(delivery) => self.on_passed_on(delivery, outcome),

@@ -1,6 +1,8 @@
 //! How messages are written: a version byte, then fields in order, numbers as varints. Whatever
 //! is too long, cut short, or followed by more than it should be is refused.
 
+pub mod limits;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -30,9 +32,25 @@ pub enum WireError {
         /// As read.
         value: u64,
     },
-    /// A text that is not UTF-8.
-    #[error("text that is not UTF-8")]
+    /// A text that is empty, not UTF-8, or has control characters where none may be.
+    #[error("text that is empty, not UTF-8, or not printable")]
     Text,
+    /// More than any robot sends.
+    #[error("{value} {what}, at most {most} are allowed")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// How many there are.
+        value: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// Something else than the key is for.
+    #[error("the value does not belong under its key")]
+    OtherKey,
+    /// The keys of a map out of order, or one twice.
+    #[error("the keys of a map are not in order")]
+    Order,
 }
 
 /// What can be written and read back.
@@ -249,7 +267,11 @@ impl<K: Wire + Ord, V: Wire> Wire for BTreeMap<K, V> {
     }
 
     fn take(from: &mut &[u8]) -> Result<Self, WireError> {
-        Ok(Vec::<(K, V)>::take(from)?.into_iter().collect())
+        let pairs = Vec::<(K, V)>::take(from)?;
+        if pairs.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
+            return Err(WireError::Order);
+        }
+        Ok(pairs.into_iter().collect())
     }
 }
 

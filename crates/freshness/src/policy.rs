@@ -50,6 +50,18 @@ pub trait Policy: Send {
         false
     }
 
+    /// By what the estimator believes, the page has changed with the least chance of the limits so many
+    /// seconds after its last visit. To be told before the page is added or its outcome is.
+    fn hold(&mut self, page: PageId, seconds: f64) {
+        let _ = (page, seconds);
+    }
+
+    /// Which of these limits the page's due time goes by, if it is one of them.
+    fn limit(&self, page: PageId) -> Option<Limit> {
+        let _ = page;
+        None
+    }
+
     /// When the page is due as things stand, where the policy thinks in due times of pages.
     fn due(&self, page: PageId) -> Option<f64> {
         let _ = page;
@@ -91,6 +103,17 @@ pub struct Limits {
     pub most_interval: f64,
     /// No visit is made before the page has changed with this chance, but for the longest wait.
     pub least_chance: f64,
+}
+
+/// One of the [`Limits`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// It is too soon after the last visit.
+    LeastInterval,
+    /// It has waited for as long as a page may.
+    MostInterval,
+    /// It has hardly changed yet.
+    LeastChance,
 }
 
 impl Limits {

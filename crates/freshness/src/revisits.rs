@@ -14,7 +14,7 @@ mod memo;
 mod numbers;
 mod record;
 
-pub use crate::policy::Limits;
+pub use crate::policy::{Limit, Limits};
 pub use beliefs::{Belief, Estimated};
 
 use crate::policy::{self, Change, Knowledge, Next, Outcome, Policy, Setup};
@@ -44,21 +44,19 @@ pub struct Revisits {
     spent: f64,
     /// What the policy does not see to itself.
     limits: Limits,
+    least_chance: f64,
     /// The latest instant that was told.
     clock: f64,
 }
 
 /// The names of the policies that a crawl may use: those that keep to its budget and to the delays
-/// of its hosts.
+/// of its hosts, and of which all that a decision rests on is written down, so that they decide after a
+/// restart as if there had been none.
 pub fn names() -> Vec<String> {
-    let mut names = policy::names();
-    names.retain(|name| is_for_crawls(name));
-    names
+    FOR_CRAWLS.map(str::to_owned).into()
 }
 
-fn is_for_crawls(name: &str) -> bool {
-    !name.starts_with("per-page-") && !["multiplicative", "halfway"].contains(&name)
-}
+const FOR_CRAWLS: [&str; 2] = ["default", "index"];
 
 impl Revisits {
     /// No pages yet. `guess` is a first guess of how often a page changes in a second; `learnt` is
@@ -70,9 +68,20 @@ impl Revisits {
         seed: u64,
         learnt: Option<&[u8]>,
     ) -> Result<Self, policy::Error> {
-        if !is_for_crawls(policy) {
-            return Err(policy::Error::NotForCrawls(policy.to_owned()));
+        if !FOR_CRAWLS.contains(&policy) {
+            return Err(policy::Error::NotForCrawls(policy.to_owned(), names()));
         }
+        Self::with_any(policy, start, guess, seed, learnt)
+    }
+
+    /// The same with any policy that keeps to budgets and delays.
+    fn with_any(
+        policy: &str,
+        start: f64,
+        guess: f64,
+        seed: u64,
+        learnt: Option<&[u8]>,
+    ) -> Result<Self, policy::Error> {
         let setup = Setup {
             server: &[],
             weight: None,
@@ -84,12 +93,14 @@ impl Revisits {
         };
         let mut built = policy::build(policy, &setup)?;
         let mut numbers = Numbers::default();
+        let (mut budget, mut spent) = (setup.budget, f64::NEG_INFINITY);
         let record = learnt.and_then(Record::from_bytes);
         if let Some(record) = record
             && record.policy == policy
         {
             if built.relearn(record.learnt) {
                 numbers = Numbers::after(record.numbers);
+                (budget, spent) = (record.budget, record.spent);
             } else {
                 built = policy::build(policy, &setup)?;
             }
@@ -100,15 +111,17 @@ impl Revisits {
             numbers,
             beliefs: Beliefs::new(guess, record.map(|record| record.beliefs)),
             hosts: 0,
-            budget: setup.budget,
-            spent: f64::NEG_INFINITY,
+            budget,
+            spent,
             limits: Limits::NONE,
+            least_chance: 0.0,
             clock: start,
         })
     }
 
     /// How close and how far apart visits to a page may be from now on.
     pub fn set_limits(&mut self, limits: Limits) {
+        self.least_chance = limits.least_chance;
         self.limits = if self.policy.set_limits(limits) {
             Limits::NONE
         } else {
@@ -160,6 +173,9 @@ impl Revisits {
         let (memo, rest) = read.unwrap_or((Memo::new(visited), &[]));
         let number = self.numbers.give(page, memo.number);
         self.beliefs.add(number, host, &memo);
+        if rest.is_empty() || memo.visits > 1 {
+            self.hold(number);
+        }
         if !rest.is_empty() && self.policy.restore(number, ServerId(host), weight, rest) {
             return;
         }
@@ -186,7 +202,7 @@ impl Revisits {
             match self.policy.next(self.clock) {
                 // a plan knows nothing of visits under way: this page must not have two
                 Next::Visit(number) if self.numbers.is_away(number) => {}
-                Next::Visit(number) if self.is_early(number) => {
+                Next::Visit(number) if self.forbids(number, self.clock).is_some() => {
                     self.policy.observe(number, self.clock, Outcome::Failed);
                 }
                 Next::Visit(number) => {
@@ -220,6 +236,7 @@ impl Revisits {
         self.numbers.set_away(number, false);
         if outcome != Outcome::Failed {
             self.beliefs.observe(number, at, outcome);
+            self.hold(number);
         }
         self.policy.observe(number, at, outcome);
     }
@@ -271,6 +288,13 @@ impl Revisits {
         self.policy.due(self.numbers.get(page)?)
     }
 
+    /// Which limit the page's due time goes by; where the policy thinks in none, which limit forbids
+    /// a visit now.
+    pub fn limit(&self, page: u32, now: f64) -> Option<Limit> {
+        let number = self.numbers.get(page)?;
+        (self.policy.limit(number)).or_else(|| self.forbids(number, now))
+    }
+
     /// All that was learnt of the page, for its row; empty when it is not kept. It changes with
     /// every word about the page.
     pub fn memo(&self, page: u32) -> Vec<u8> {
@@ -293,6 +317,8 @@ impl Revisits {
             beliefs: &beliefs,
             policy: &self.name,
             numbers: self.numbers.end(),
+            budget: self.budget,
+            spent: self.spent,
             learnt: &learnt,
         };
         record.to_bytes()
@@ -313,14 +339,28 @@ impl Revisits {
         self.beliefs.estimated(now, sample)
     }
 
-    /// Whether limits that the policy does not know forbid a visit now.
-    fn is_early(&self, number: PageId) -> bool {
-        let since = self.clock - self.beliefs.last_visit(number);
-        let changed = || 1.0 - self.beliefs.chance_fresh(number, self.clock);
-        since < self.limits.least_interval
-            || since < self.limits.most_interval
-                && self.limits.least_chance > 0.0
-                && changed() < self.limits.least_chance
+    /// Which of the limits that the policy does not know forbids a visit now.
+    fn forbids(&self, number: PageId, now: f64) -> Option<Limit> {
+        let since = now - self.beliefs.last_visit(number);
+        let changed = || 1.0 - self.beliefs.chance_fresh(number, now);
+        if since < self.limits.least_interval {
+            Some(Limit::LeastInterval)
+        } else if since < self.limits.most_interval
+            && self.limits.least_chance > 0.0
+            && changed() < self.limits.least_chance
+        {
+            Some(Limit::LeastChance)
+        } else {
+            None
+        }
+    }
+
+    /// Tells the policy how long the page is not worth a visit.
+    fn hold(&mut self, number: PageId) {
+        if self.least_chance > 0.0 {
+            let seconds = self.beliefs.time_to_chance(number, self.least_chance);
+            self.policy.hold(number, seconds.min(f64::from(f32::MAX)));
+        }
     }
 
     fn tell(&mut self, now: f64, change: Change) {

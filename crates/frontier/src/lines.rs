@@ -230,6 +230,17 @@ impl Lines {
         self.place(host);
     }
 
+    /// A page that waits goes before all others of its host.
+    pub fn hurry(&mut self, host: u32, page: u32) {
+        let line = &mut self.hosts[host as usize];
+        for waiting in [&mut line.new, &mut line.due] {
+            if let Some(at) = waiting.iter().position(|&other| other == page) {
+                waiting.remove(at);
+                waiting.push_front(page);
+            }
+        }
+    }
+
     /// A request that goes before all pages and needs no robots.txt, such as the next hop of a
     /// redirected robots.txt.
     pub fn push_errand(&mut self, host: u32, errand: u32) {
@@ -384,10 +395,7 @@ impl Lines {
 
     fn release(&mut self, host: u32, ip: IpAddr, not_before: f64) {
         let line = &mut self.hosts[host as usize];
-        line.under_way -= 1;
-        line.visiting = line.visiting.saturating_sub(1);
-        let slow = line.dawdling > 0;
-        line.dawdling = line.dawdling.saturating_sub(1);
+        let tempo = line.end();
         if line.under_way == 0 {
             self.asked.remove(&host);
         }
@@ -404,7 +412,7 @@ impl Lines {
         self.shares.end(Groups {
             site,
             network,
-            slow,
+            tempo,
         });
         self.time_address(number);
         self.place(host);

@@ -29,10 +29,14 @@ pub enum Interval {
     },
 }
 
+/// A host is left alone for so many times as long as its last answer took: in the robot by default,
+/// and in the simulator.
+pub const LATENCY_FACTOR: f64 = 10.0;
+
 impl Default for Interval {
     fn default() -> Self {
         Self::Latency {
-            factor: 5.0,
+            factor: LATENCY_FACTOR,
             least: 1.0,
         }
     }

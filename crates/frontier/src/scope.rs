@@ -1,8 +1,8 @@
 //! Which URLs belong to the crawl, and why the others do not.
 //!
-//! A URL is in when a seed reaches it, or when one of the lists that widen the scope (`prefixes`,
-//! `suffixes`, `include`) names it, and no filter holds it back. Of a filter `deny` wins; an `allow`
-//! that names nothing lets everything pass.
+//! A URL is in when a seed reaches it and `include` has nothing against it, or when one of the lists that
+//! widen the scope (`also`, `prefixes`, `suffixes`) names it; and when neither `exclude` nor a filter holds
+//! it back. Of a filter `deny` wins; an `allow` that names nothing lets everything pass.
 
 mod config;
 mod index;
@@ -13,11 +13,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use ground::Prefix;
-use regex::RegexSet;
+use regex::{Regex, RegexSet};
 use url::{Position, Url};
 
 pub use config::{Filter, Reach, ScopeConfig};
-pub use reason::{Invalid, Judgement, Reason};
+pub use reason::{Invalid, Judgement, Reason, Rule};
 
 use crate::robots::Pattern;
 use index::Index;
@@ -27,7 +27,11 @@ use names::{Territory, is_under};
 #[derive(Debug, Clone)]
 pub struct Scope {
     reach: Reach,
-    territories: Index,
+    /// What seeds reach.
+    reached: Index,
+    /// What is in besides.
+    more: Index,
+    also: RegexSet,
     include: RegexSet,
     exclude: RegexSet,
     max_depth: u16,
@@ -86,24 +90,21 @@ impl<T> Resolved<T> {
 impl Scope {
     /// The scope that the configuration and the seeds draw.
     pub fn new(config: &ScopeConfig, seeds: &[Url]) -> Result<Self, Invalid> {
-        let mut territories = Vec::new();
-        for prefix in &config.prefixes {
-            let url = Url::parse(prefix).map_err(|cause| Invalid::Prefix(prefix.clone(), cause))?;
-            territories.extend(Territory::of_prefix(&url));
-        }
-        for name in &config.suffixes {
-            territories.push(Territory::Under(names::read(name)?));
-        }
+        let more = more(config)?;
         let around_seeds = seeds
             .iter()
             .filter_map(|seed| Territory::around(seed, config.reach));
-        let territories = Index::new(territories.into_iter().chain(around_seeds));
+        let expressions = |key, list: &[String]| {
+            RegexSet::new(list).map_err(|error| Invalid::Expression(key, error))
+        };
         let lower = |text: &str| Ok::<_, Invalid>(text.trim().to_ascii_lowercase());
         Ok(Self {
             reach: config.reach,
-            territories,
-            include: RegexSet::new(&config.include)?,
-            exclude: RegexSet::new(&config.exclude)?,
+            reached: Index::new(around_seeds),
+            more: Index::new(more.into_iter().map(|(territory, _)| territory)),
+            also: expressions("also", &config.also)?,
+            include: expressions("include", &config.include)?,
+            exclude: expressions("exclude", &config.exclude)?,
             max_depth: config.max_depth.unwrap_or(u16::MAX),
             domains: Resolved::new(&config.domains, names::read)?,
             paths: Resolved::new(&config.paths, |text| {
@@ -127,8 +128,13 @@ impl Scope {
         let Some(host) = url.host_str() else {
             return Judgement::Out(Reason::NoHost);
         };
-        if !self.is_reached(url, host) {
-            return Judgement::Out(Reason::OutOfReach(self.reach));
+        if !self.is_added(url, host) {
+            if !self.is_reached(url, host) {
+                return Judgement::Out(Reason::OutOfReach(self.reach));
+            }
+            if !self.include.is_empty() && !self.include.is_match(url.as_str()) {
+                return Judgement::Out(Reason::NotIncluded);
+            }
         }
         if !self.exclude.is_empty()
             && let Some(at) = self.exclude.matches(url.as_str()).iter().next()
@@ -150,6 +156,27 @@ impl Scope {
             Sieved::Passed => Judgement::In,
             Sieved::Denied(pattern) => Judgement::Out(Reason::PathDenied(pattern)),
             Sieved::NotAllowed => Judgement::Out(Reason::PathNotAllowed),
+        }
+    }
+
+    /// Whether what a page of the crawl embeds is taken: wherever it lives, unless something denies
+    /// it. Lists of what is allowed are about pages.
+    pub fn judge_requisite(&self, url: &Url) -> Judgement {
+        let Some(host) = url.host_str() else {
+            return Judgement::Out(Reason::NoHost);
+        };
+        if let Some(at) = self.exclude.matches(url.as_str()).iter().next() {
+            return Judgement::Out(Reason::Excluded(
+                self.exclude.patterns()[at].as_str().into(),
+            ));
+        }
+        if let Sieved::Denied(domain) = self.domains.sieve(|domain| is_under(host, domain)) {
+            return Judgement::Out(Reason::DomainDenied(domain));
+        }
+        let path = crate::robots::normal_path(&url[Position::BeforePath..Position::AfterQuery]);
+        match self.paths.sieve(|pattern| pattern.matches(&path)) {
+            Sieved::Denied(pattern) => Judgement::Out(Reason::PathDenied(pattern)),
+            Sieved::Passed | Sieved::NotAllowed => Judgement::In,
         }
     }
 
@@ -181,10 +208,68 @@ impl Scope {
     }
 
     fn is_reached(&self, url: &Url, host: &str) -> bool {
-        self.reach == Reach::Anywhere
-            || self.territories.holds(url, host)
-            || (!self.include.is_empty() && self.include.is_match(url.as_str()))
+        self.reach == Reach::Anywhere || self.reached.holds(url, host)
     }
+
+    fn is_added(&self, url: &Url, host: &str) -> bool {
+        self.more.holds(url, host) || (!self.also.is_empty() && self.also.is_match(url.as_str()))
+    }
+}
+
+impl Rule {
+    /// What brings a URL into the scope, filters aside: one seed and one entry after the other, for those
+    /// who ask.
+    pub fn of(config: &ScopeConfig, seeds: &[Url], url: &Url) -> Option<Self> {
+        let host = url.host_str()?;
+        let included = match &config.include[..] {
+            [] => Some(None),
+            list => first_match(list, url).map(Some),
+        };
+        if let Some(include) = included {
+            if config.reach == Reach::Anywhere {
+                return Some(Self::Anywhere { include });
+            }
+            let reaches = |seed: &&Url| {
+                Territory::around(seed, config.reach)
+                    .is_some_and(|territory| territory.holds(url, host))
+            };
+            if let Some(seed) = seeds.iter().find(reaches) {
+                return Some(Self::Seed {
+                    seed: seed.clone(),
+                    reach: config.reach,
+                    include,
+                });
+            }
+        }
+        let territories = more(config).ok()?;
+        let named = territories
+            .into_iter()
+            .find(|(territory, _)| territory.holds(url, host));
+        match named {
+            Some((_, rule)) => Some(rule),
+            None => first_match(&config.also, url).map(|entry| Self::Entry("also", entry)),
+        }
+    }
+}
+
+/// Prefixes and suffixes, and the rule that each is.
+fn more(config: &ScopeConfig) -> Result<Vec<(Territory, Rule)>, Invalid> {
+    let mut more = Vec::new();
+    for prefix in &config.prefixes {
+        let url = Url::parse(prefix).map_err(|cause| Invalid::Prefix(prefix.clone(), cause))?;
+        let territory = Territory::of_prefix(&url);
+        more.extend(territory.map(|t| (t, Rule::Entry("prefixes", prefix.clone()))));
+    }
+    for name in &config.suffixes {
+        let territory = Territory::Under(names::read(name)?);
+        more.push((territory, Rule::Entry("suffixes", name.clone())));
+    }
+    Ok(more)
+}
+
+fn first_match(expressions: &[String], url: &Url) -> Option<String> {
+    let matches = |text: &&String| Regex::new(text).is_ok_and(|found| found.is_match(url.as_str()));
+    expressions.iter().find(matches).cloned()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `evercrawl simulate`: what would happen, under a virtual clock.
 
 mod download;
+mod fleet;
 mod freshness;
 mod input;
 mod output;
@@ -27,6 +28,7 @@ pub struct Arguments {
 enum What {
     Download(Box<download::Arguments>),
     Freshness(Box<freshness::Arguments>),
+    Fleet(fleet::Arguments),
 }
 
 /// How the result is printed; a table unless asked otherwise.
@@ -48,5 +50,6 @@ pub fn run(arguments: &Arguments, crawled: ReadCrawl) -> Result<()> {
     match &arguments.what {
         What::Download(arguments) => download::run(arguments, crawled),
         What::Freshness(arguments) => freshness::run(arguments),
+        What::Fleet(arguments) => fleet::run(arguments),
     }
 }

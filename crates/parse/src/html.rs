@@ -8,11 +8,14 @@ mod reader;
 mod references;
 mod refresh;
 mod region;
+mod requisites;
+mod table;
 mod tokens;
 
 use crate::charset::{Format, decode};
 use crate::print::{Builder, PageText, Shown};
 use encoding_rs::{Encoding, UTF_8};
+pub use requisites::{Requisites, read_requisites, read_stylesheet};
 use url::Url;
 
 /// What a link is.

@@ -6,6 +6,7 @@
 
 pub mod change;
 pub mod charset;
+mod css;
 pub mod dates;
 pub mod feed;
 pub mod html;
@@ -16,7 +17,8 @@ mod xml;
 
 pub use feed::{Feed, FeedEntry, read_feed};
 pub use html::{
-    Limits, Link, LinkKind, PageContent, Refresh, read_page, read_page_within, show_page,
+    Limits, Link, LinkKind, PageContent, Refresh, Requisites, read_page, read_page_within,
+    read_requisites, read_stylesheet, show_page,
 };
 pub use kind::{Kind, kind_of};
 pub use print::{PageText, Sameness, Shown, TextPrint, read_text, show_text, text_of};

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use flate2::read::GzDecoder;
 use partition::graph::{Graph, GraphBuilder};
+use partition::hash::stable_hash;
 use partition::hierarchy::{self, Division, Member, Tree};
 use partition::limits::Balance;
 use partition::moves::{fair_price, moved_pages, without_robot};
@@ -67,6 +68,21 @@ fn the_cut_is_below_the_best_peers() {
     for (parts, bound) in [(8, 0.213), (30, 0.312)] {
         let cut = divide(&graph, parts, None).cut as f64 / 551_531.0;
         assert!(cut < bound, "{parts} parts: {cut}");
+    }
+}
+
+/// Links whose target is another robot's: what a fleet has to exchange.
+#[test]
+fn robots_exchange_at_most_two_fifths_of_what_a_hash_of_hosts_would() {
+    let Some(graph) = uk_hosts() else { return };
+    for parts in [8_u64, 30] {
+        let hash = |host: u32| (stable_hash(&host.to_be_bytes()) % parts) as u32;
+        let by_hash: Vec<u32> = graph.vertices().map(hash).collect();
+        let (hashed, ours) = (
+            graph.cut(&by_hash),
+            divide(&graph, parts as usize, None).cut,
+        );
+        assert!(ours * 5 <= hashed * 2, "{parts} robots: {ours} of {hashed}");
     }
 }
 

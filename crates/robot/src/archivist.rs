@@ -14,10 +14,11 @@ use frontier::trap::Traps;
 use parse::TextPrint;
 use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::{Receiver, Sender};
-use std::time::{Duration, Instant};
-use storage::archive::Archive;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use storage::archive::{Archive, Keep, prune};
 use storage::{
-    Admission, Batch, Candidate, HostId, Observation, Outcome, PageId, PageState, Store,
+    Admission, Batch, Candidate, HostId, Observation, Outcome, PageId, PageRow, PageState,
+    REQUISITE, Store, Time,
 };
 
 /// The most that goes into one batch.
@@ -26,8 +27,10 @@ const BATCH: usize = 512;
 const PACE: Duration = Duration::from_millis(20);
 /// Pages that are new since the traps were kept: so many URLs are read again after a crash.
 const KEEP_TRAPS: u32 = 100_000;
-/// Redirects followed from page to page.
-const MOST_REDIRECTS: usize = 10;
+/// Old versions are taken out so often.
+const DAY: Duration = Duration::from_hours(24);
+/// Milliseconds between two requests for what changed pages embed.
+const REQUISITES_AGAIN: Time = 3_600_000;
 /// Texts remembered for each host, to tell near-duplicates in a row.
 const RECENT_TEXTS: usize = 4;
 
@@ -41,6 +44,7 @@ pub struct Archivist {
     told_hosts: u32,
     /// Pages counted when the traps were last kept.
     kept_traps: u32,
+    keep: Keep,
 }
 
 impl Archivist {
@@ -53,12 +57,24 @@ impl Archivist {
             archive,
             traps,
             recent: HashMap::new(),
+            keep: Keep::default(),
         }
+    }
+
+    /// Takes old versions out of the archive once a day.
+    #[must_use]
+    pub fn keeping(self, keep: Keep) -> Self {
+        Self { keep, ..self }
     }
 
     /// Works until nobody can send any more, then closes the store.
     pub(crate) fn run(mut self, inbox: &Receiver<Write>, keeper: &Sender<Heard>) {
+        let mut pruned = Instant::now();
         while let Ok(first) = inbox.recv() {
+            if pruned.elapsed() >= DAY {
+                pruned = Instant::now();
+                self.prune();
+            }
             let began = Instant::now();
             let more = inbox.try_iter().take(BATCH - 1);
             let gathered: Vec<Write> = std::iter::once(first).chain(more).collect();
@@ -80,6 +96,18 @@ impl Archivist {
         self.keep_traps();
     }
 
+    fn prune(&mut self) {
+        let Some(archive) = &mut self.archive else {
+            return;
+        };
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = since.map_or(0, |since| since.as_millis() as storage::Time);
+        match prune(archive, &mut self.store, &self.keep, now) {
+            Ok(pruned) => tracing::info!(?pruned, "old versions were taken out"),
+            Err(error) => tracing::warn!(%error, "old versions cannot be taken out"),
+        }
+    }
+
     /// A start that finds them need not read the URLs of all pages.
     fn keep_traps(&mut self) {
         self.kept_traps = self.store.page_count();
@@ -96,8 +124,24 @@ impl Archivist {
             match write {
                 Write::Visited(visited) => self.take(*visited, &mut batch, &mut stored)?,
                 Write::Links(links) => {
-                    self.admit(&links, &mut stored)?;
+                    self.admit(&links, false, &mut stored)?;
                     stored.lists += 1;
+                }
+                Write::Wanted(pages) => {
+                    let pages = self.admit(&pages, false, &mut stored)?;
+                    for page in pages.into_iter().flatten() {
+                        // another robot's is that robot's to visit
+                        let row = self.store.page(page)?;
+                        if row.is_none_or(|row| row.state != PageState::Elsewhere) {
+                            stored.wanted.push(page);
+                        }
+                    }
+                    stored.lists += 1;
+                }
+                Write::Record(record) => {
+                    if let Some(archive) = &mut self.archive {
+                        archive.append(&record)?;
+                    }
                 }
                 Write::Host { host, blob } => batch.hosts.push((HostId(host), blob)),
                 Write::Learnt(record) => batch.learnt = Some(record),
@@ -145,6 +189,7 @@ impl Archivist {
                 && full
             {
                 row.place = Some(place);
+                row.away = None;
                 row.copied = Some(millis(done.at.wall));
             }
             if let Some(request) = request {
@@ -159,14 +204,15 @@ impl Archivist {
                 stored.halved.push((done.host, halved));
             }
         }
-        let follow = !redirect || !self.is_long_chain(done.page)?;
-        if follow {
-            let pages = self.admit(&links, stored)?;
-            if let Some(row) = &mut row
-                && redirect
-            {
-                row.redirect_to = pages.first().copied().flatten();
+        let changed =
+            matches!(done.result, VisitResult::Copy { outcome, .. } if outcome == Outcome::Changed);
+        if redirect {
+            let target = self.redirected(done.page, row.as_ref(), &links, stored)?;
+            if let Some(row) = &mut row {
+                row.redirect_to = target;
             }
+        } else {
+            self.admit(&links, changed, stored)?;
         }
         let outcome = match done.result {
             VisitResult::Copy { outcome, .. } => Some(outcome),
@@ -174,7 +220,8 @@ impl Archivist {
             VisitResult::Gone => Some(Outcome::Gone),
             VisitResult::Excluded(_) | VisitResult::NotNow => None,
         };
-        if let Some(outcome) = outcome {
+        // the log is about pages
+        if let Some(outcome) = outcome.filter(|_| !done.requisite) {
             let modified = match done.result {
                 VisitResult::Copy { modified, .. } => modified.map(millis),
                 _ => None,
@@ -202,10 +249,12 @@ impl Archivist {
         Ok(())
     }
 
-    /// Admits what is not known and leads into no trap; for each its page.
+    /// Admits what is not known and leads into no trap; for each its page. What a page that
+    /// changed embeds is asked for again.
     fn admit(
         &mut self,
         links: &[Found],
+        changed: bool,
         stored: &mut Stored,
     ) -> storage::Result<Vec<Option<PageId>>> {
         let mut pages = Vec::with_capacity(links.len());
@@ -213,6 +262,9 @@ impl Archivist {
         for link in links {
             if let Some(known) = self.store.find(&link.key) {
                 stored.signals.extend(link.changed.map(|at| (known, at)));
+                if changed && link.depth == REQUISITE && self.is_old_requisite(known, link.at)? {
+                    stored.again.push(known);
+                }
                 pages.push(Some(known));
                 continue;
             }
@@ -238,26 +290,48 @@ impl Archivist {
             let admission = self.store.admit(&[candidate])?[0];
             if let Admission::New(page) = admission {
                 stored.pages.push((page, host));
+                if link.depth == REQUISITE {
+                    stored.requisites.push(page);
+                }
             }
             pages.push(Some(admission.page()));
         }
         Ok(pages)
     }
 
-    /// Whether the page is the last of a long chain of redirects.
-    fn is_long_chain(&self, page: PageId) -> storage::Result<bool> {
-        let mut at = page;
-        for _ in 0..MOST_REDIRECTS {
-            let Some(from) = self.store.address(at)?.from else {
-                return Ok(false);
-            };
-            let row = self.store.page(from)?;
-            if row.is_none_or(|row| row.state != PageState::Redirect) {
-                return Ok(false);
-            }
-            at = from;
+    /// The page that a redirect leads to. Redirects that lead to ever new redirects are a trap: at
+    /// the end of a long chain, and from the second visit on within one, only known pages are
+    /// followed.
+    fn redirected(
+        &mut self,
+        page: PageId,
+        row: Option<&PageRow>,
+        target: &[Found],
+        stored: &mut Stored,
+    ) -> storage::Result<Option<PageId>> {
+        let before = offline::redirects_before(self.store.reader(), page)?;
+        let again = row.is_some_and(|row| row.visits > 1);
+        let ends = before >= offline::MOST_REDIRECTS || before > 0 && again;
+        if ends && let Some(link) = target.first() {
+            let known = self.store.find(&link.key);
+            stored.trapped += u64::from(known.is_none());
+            return Ok(known);
         }
-        Ok(true)
+        Ok(self
+            .admit(target, false, stored)?
+            .first()
+            .copied()
+            .flatten())
+    }
+
+    /// Whether it is a requisite that was not asked for lately: many pages share one.
+    fn is_old_requisite(&self, page: PageId, now: Time) -> storage::Result<bool> {
+        if !self.store.address(page)?.is_requisite() {
+            return Ok(false);
+        }
+        let row = self.store.page(page)?;
+        let tried = row.and_then(|row| row.last_visit.max(row.last_failure.map(|(at, _)| at)));
+        Ok(tried.is_some_and(|tried| now - tried >= REQUISITES_AGAIN))
     }
 
     fn is_near_duplicate(&mut self, host: u32, print: TextPrint) -> bool {
@@ -272,3 +346,6 @@ impl Archivist {
         near
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,6 +57,29 @@ pub fn word(code: u8) -> &'static str {
     }
 }
 
+/// What somebody can do about it, where there is something.
+pub fn advice(code: u8) -> Option<&'static str> {
+    Some(match code {
+        NO_SUCH_NAME => "is the name right?",
+        11..=13 => "is there a network? fetch.dns_server names another server to ask",
+        ADDRESS => {
+            "not public, or not among scope.addresses; --allow-private or fetch.allow_networks lets it be contacted"
+        }
+        30 => "nothing listens there; is the port right?",
+        40 => "a certificate of your own goes into fetch.extra_roots",
+        50..=52 => "fetch.connect_seconds, first_byte_seconds and body_seconds allow for more time",
+        ROBOTS => "robots.txt forbids it; politeness.robots = false only on servers of your own",
+        OUT_OF_SCOPE => "`evercrawl scope URL` tells by which rule",
+        TYPE => "scope.types says which content types are wanted",
+        _ => return None,
+    })
+}
+
+/// Whether only other settings can help.
+pub fn is_settled(code: u8) -> bool {
+    matches!(code, ADDRESS | ROBOTS | OUT_OF_SCOPE | TYPE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

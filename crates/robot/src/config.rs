@@ -2,12 +2,14 @@
 
 mod check;
 mod kept;
+mod read;
 
+use freshness::revisits;
 use frontier::key::Canonical;
 use frontier::politeness::Interval;
 use frontier::scope::ScopeConfig;
 use frontier::trap::TrapConfig;
-use ground::quantity::{Rate, not_negative};
+use ground::quantity::{Rate, Seconds, not_negative};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -30,12 +32,73 @@ pub struct Config {
     pub traps: TrapConfig,
     pub politeness: Politeness,
     pub budget: Budget,
+    pub limits: Limits,
     pub revisit: Revisit,
     pub fetch: Fetch,
     pub archive: Archive,
     pub state: State,
     pub metrics: Metrics,
     pub watch: Vec<WatchRule>,
+    pub rules: Vec<Rule>,
+    pub webhooks: Vec<Webhook>,
+}
+
+/// Settings for some hosts and pages.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // the sample explains every key
+pub struct Rule {
+    pub hosts: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pages: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basic_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basic_env: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bearer_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bearer_env: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cookie_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cookie_env: Option<String>,
+    pub headers: BTreeMap<String, String>,
+}
+
+/// Who is told of changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)] // the sample explains every key
+pub struct Webhook {
+    pub url: String,
+    #[serde(default = "Webhook::usual_kinds")]
+    pub kinds: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret_file: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret_env: Option<String>,
+}
+
+impl Webhook {
+    /// To this URL, with the defaults for all else.
+    pub fn to(url: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            kinds: Self::usual_kinds(),
+            pages: None,
+            secret_file: None,
+            secret_env: None,
+        }
+    }
+
+    fn usual_kinds() -> Vec<String> {
+        ["changed", "gone"].map(str::to_owned).into()
+    }
 }
 
 /// What counts as a change on some pages.
@@ -86,18 +149,26 @@ section! {
     /// Who crawls.
     Identity {
         agent: String = "evercrawl".into(),
-        contact: String = NO_CONTACT.into(),
+        contact: String = String::new(),
     }
 }
 
-/// The contact until one is configured.
-pub const NO_CONTACT: &str = "https://evercrawl.example/contact";
+/// What stood there by default once; nobody is found at it.
+const MADE_UP: &str = "https://evercrawl.example/contact";
 
 impl Identity {
+    /// Where webmasters find out who crawls, if that was said.
+    pub fn contact(&self) -> Option<&str> {
+        Some(self.contact.as_str()).filter(|contact| !contact.is_empty() && *contact != MADE_UP)
+    }
+
     /// The `User-Agent` of every request.
     pub fn user_agent(&self) -> String {
         let version = env!("CARGO_PKG_VERSION");
-        format!("{}/{version} (+{})", self.agent, self.contact)
+        match self.contact() {
+            Some(contact) => format!("{}/{version} (+{contact})", self.agent),
+            None => format!("{}/{version} ({})", self.agent, fetch::NO_CONTACT),
+        }
     }
 }
 
@@ -148,7 +219,7 @@ section! {
         requests_per_second: f64 = 50.0,
         bytes_per_second: f64 = 0.0,
         connections: usize = 64,
-        share_of_new: f64 = 0.5,
+        share_of_new: f64 = 0.9,
     }
 }
 
@@ -157,6 +228,9 @@ section! {
     Revisit {
         policy: String = "default".into(),
         budget: String = "20%".into(),
+        least_interval: String = "5m".into(),
+        most_interval: String = "4w".into(),
+        least_chance: f64 = 0.05,
         count: Count = Count::Text,
         first_guess_days: f64 = 7.0,
         audit_every: u32 = 20,
@@ -196,6 +270,49 @@ section! {
     Archive {
         enabled: bool = true,
         rotate_bytes: u64 = 1 << 30,
+        requisites: bool = true,
+        others: Vec<PathBuf> = Vec::new(),
+        keep_versions: u32 = 0,
+        keep_days: u32 = 0,
+        max_bytes: u64 = 0,
+    }
+}
+
+impl Archive {
+    /// What is kept of old versions.
+    pub fn keep(&self) -> storage::archive::Keep {
+        storage::archive::Keep {
+            versions: Some(self.keep_versions).filter(|&most| most > 0),
+            days: Some(self.keep_days).filter(|&days| days > 0),
+            bytes: Some(self.max_bytes).filter(|&most| most > 0),
+        }
+    }
+}
+
+section! {
+    /// When a crawl ends by itself.
+    Limits {
+        pages: u64 = 0,
+        bytes: u64 = 0,
+        time: String = String::new(),
+    }
+}
+
+impl Limits {
+    /// Seconds, if there is a limit of time.
+    pub fn seconds(&self) -> Result<Option<f64>, Invalid> {
+        if self.time.is_empty() {
+            return Ok(None);
+        }
+        let read = self
+            .time
+            .parse()
+            .map(|ground::Seconds(seconds)| Some(seconds));
+        read.map_err(|_| Invalid {
+            key: "limits.time",
+            value: format!("{:?}", self.time),
+            expected: "expected a time such as \"30m\" or \"2h\"".into(),
+        })
     }
 }
 
@@ -234,6 +351,16 @@ pub struct Invalid {
     expected: String,
 }
 
+impl Invalid {
+    pub(crate) fn new(key: &'static str, value: &str, expected: &str) -> Self {
+        Self {
+            key,
+            value: format!("{value:?}"),
+            expected: expected.to_owned(),
+        }
+    }
+}
+
 impl Revisit {
     /// The budget, understood.
     pub fn budget(&self) -> Result<RevisitBudget, Invalid> {
@@ -257,10 +384,33 @@ impl Revisit {
     }
 }
 
-impl Config {
-    /// Reads a file's text; the error names line and key.
-    pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
-        toml::from_str(text)
+impl Revisit {
+    /// How close and how far apart visits to a page may be, understood.
+    pub fn limits(&self) -> Result<revisits::Limits, Invalid> {
+        let seconds = |key, text: &String| {
+            let read = text.parse().map(|Seconds(seconds)| seconds);
+            read.map_err(|_| Invalid {
+                key,
+                value: format!("{text:?}"),
+                expected: "expected a time such as \"5m\", \"2h\" or \"4w\"".into(),
+            })
+        };
+        let limits = revisits::Limits {
+            least_interval: seconds("revisit.least_interval", &self.least_interval)?,
+            most_interval: seconds("revisit.most_interval", &self.most_interval)?,
+            least_chance: self.least_chance,
+        };
+        if limits.most_interval <= 0.0 || limits.most_interval < limits.least_interval {
+            return Err(Invalid {
+                key: "revisit.most_interval",
+                value: format!("{:?}", self.most_interval),
+                expected: format!(
+                    "expected more than revisit.least_interval = {:?}",
+                    self.least_interval
+                ),
+            });
+        }
+        Ok(limits)
     }
 }
 
@@ -284,8 +434,23 @@ mod tests {
             "[fetch]\nmax_byte = 1",
         ] {
             let error = Config::parse(text).unwrap_err().to_string();
-            assert!(error.contains("unknown field"), "{error}");
+            assert!(error.contains("is not a key"), "{error}");
         }
+    }
+
+    #[test]
+    fn no_contact_is_made_up() {
+        let agent = |contact: &str| {
+            let contact = contact.into();
+            let identity = Identity {
+                contact,
+                ..Identity::default()
+            };
+            identity.user_agent()
+        };
+        assert!(agent("").ends_with(" (no contact given)"));
+        assert!(agent(MADE_UP).ends_with(" (no contact given)"));
+        assert!(agent("https://a.org/bot").ends_with(" (+https://a.org/bot)"));
     }
 
     #[test]
@@ -294,12 +459,23 @@ mod tests {
             ("[budget]\nshare_of_new = 1.5", "budget.share_of_new"),
             ("[revisit]\nbudget = \"many\"", "revisit.budget"),
             ("[revisit]\nbudget = \"120%\"", "revisit.budget"),
+            ("[revisit]\nleast_chance = 1.0", "revisit.least_chance"),
+            (
+                "[revisit]\nleast_interval = \"5\"",
+                "revisit.least_interval",
+            ),
+            (
+                "[revisit]\nleast_interval = \"5w\"",
+                "revisit.most_interval",
+            ),
+            ("[revisit]\nmost_interval = \"0\"", "revisit.most_interval"),
             ("[politeness]\nat_once = 0", "politeness.at_once"),
             (
                 "[politeness]\ninterval = { rule = \"fixed\", seconds = -1 }",
                 "politeness.interval.seconds",
             ),
             ("[identity]\nagent = \"a b\"", "identity.agent"),
+            ("[archive]\nrotate_bytes = 0", "archive.rotate_bytes"),
         ] {
             let error = Config::parse(text).unwrap().check().unwrap_err();
             assert_eq!(error.key, key);

@@ -2,6 +2,7 @@
 //! is a line of JSON, and so is its answer.
 
 use crate::drive::{Heard, Question};
+use crate::listen;
 use crate::view::{HostView, PageWait, Status};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
@@ -13,45 +14,59 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream as Connection};
 
 /// No question is longer.
-const LONGEST: u64 = 1024;
+const LONGEST: u64 = 16 << 10;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What can be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Ask {
     Status,
     Hosts,
     Page(u32),
+    Visit(String),
+    Seeds,
     Stop,
 }
 
-/// Where the socket is.
-pub(crate) fn socket(data: &Path) -> PathBuf {
-    data.join("robot.sock")
+/// Where the socket is: where nobody else may look.
+fn socket(data: &Path) -> PathBuf {
+    crate::state_directory(data).join("robot.sock")
+}
+
+/// Opens the socket, for the owner of the crawl only. The directory is closed to others first: the
+/// mode of a new socket goes by the umask.
+pub(crate) fn open(data: &Path) -> std::io::Result<(UnixListener, PathBuf)> {
+    use std::os::unix::fs::PermissionsExt;
+    let only = std::fs::Permissions::from_mode;
+    std::fs::set_permissions(crate::state_directory(data), only(0o700))?;
+    let path = socket(data);
+    // one left by a crash: nobody listens, the lock says so
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path)?;
+    std::fs::set_permissions(&path, only(0o600))?;
+    Ok((listener, path))
 }
 
 pub(crate) async fn serve(listener: UnixListener, events: Sender<Heard>) {
-    while let Ok((connection, _)) = listener.accept().await {
-        tokio::spawn(answer(connection, events.clone()));
-    }
+    let accept = |context: &mut std::task::Context<'_>| listener.poll_accept(context);
+    listen::serve(accept, |(connection, _)| answer(connection, events.clone())).await;
 }
 
-async fn answer(connection: Connection, events: Sender<Heard>) {
+async fn answer(connection: Connection, events: Sender<Heard>) -> std::io::Result<()> {
     let (read, mut write) = connection.into_split();
     let mut lines = tokio::io::BufReader::new(read.take(LONGEST)).lines();
-    let Ok(Some(line)) = lines.next_line().await else {
-        return;
-    };
-    let Ok(ask) = serde_json::from_str(&line) else {
-        return;
+    let line = tokio::time::timeout(listen::READING, lines.next_line()).await??;
+    let Some(ask) = line.and_then(|line| serde_json::from_str(&line).ok()) else {
+        return Ok(());
     };
     // the keeper answers within its loop; a thread waits for it, not the runtime
-    let answer = tokio::task::spawn_blocking(move || ask_keeper(ask, &events)).await;
-    if let Ok(Some(mut text)) = answer {
+    let answer = tokio::task::spawn_blocking(move || ask_keeper(ask, &events)).await?;
+    if let Some(mut text) = answer {
         text.push('\n');
-        let _ = write.write_all(text.as_bytes()).await;
+        write.write_all(text.as_bytes()).await?;
     }
+    Ok(())
 }
 
 fn ask_keeper(ask: Ask, events: &Sender<Heard>) -> Option<String> {
@@ -67,6 +82,8 @@ fn ask_keeper(ask: Ask, events: &Sender<Heard>) -> Option<String> {
         Ask::Status => wait(events, Question::Status),
         Ask::Hosts => wait(events, Question::Hosts),
         Ask::Page(page) => wait(events, |reply| Question::Page(storage::PageId(page), reply)),
+        Ask::Visit(url) => wait(events, |reply| Question::Visit(url, reply)),
+        Ask::Seeds => wait(events, Question::Seeds),
         Ask::Stop => {
             events.send(Heard::Stop).ok()?;
             Some("true".into())
@@ -85,10 +102,10 @@ impl Remote {
         storage::is_in_use(&crate::state_directory(data)).then(|| Self(socket(data)))
     }
 
-    fn ask<T: for<'a> Deserialize<'a>>(&self, ask: Ask) -> std::io::Result<T> {
+    fn ask<T: for<'a> Deserialize<'a>>(&self, ask: &Ask) -> std::io::Result<T> {
         let mut stream = UnixStream::connect(&self.0)?;
         stream.set_read_timeout(Some(PATIENCE))?;
-        writeln!(stream, "{}", serde_json::to_string(&ask)?)?;
+        writeln!(stream, "{}", serde_json::to_string(ask)?)?;
         let mut line = String::new();
         BufReader::new(stream).read_line(&mut line)?;
         if line.is_empty() {
@@ -99,21 +116,32 @@ impl Remote {
 
     /// How it goes.
     pub fn status(&self) -> std::io::Result<Status> {
-        self.ask(Ask::Status)
+        self.ask(&Ask::Status)
     }
 
     /// Its hosts, as they are scheduled.
     pub fn hosts(&self) -> std::io::Result<Vec<HostView>> {
-        self.ask(Ask::Hosts)
+        self.ask(&Ask::Hosts)
     }
 
     /// How a page is scheduled.
     pub fn page(&self, page: storage::PageId) -> std::io::Result<PageWait> {
-        self.ask(Ask::Page(page.0))
+        self.ask(&Ask::Page(page.0))
+    }
+
+    /// Asks it to visit a page now; why it will not.
+    pub fn visit(&self, url: &str) -> std::io::Result<Result<(), String>> {
+        self.ask(&Ask::Visit(url.to_owned()))
+    }
+
+    /// Tells it that the list of seeds is another one; how many it has now, or why it goes on with
+    /// those of before.
+    pub fn look_at_seeds(&self) -> std::io::Result<Result<usize, String>> {
+        self.ask(&Ask::Seeds)
     }
 
     /// Asks it to stop.
     pub fn stop(&self) -> std::io::Result<bool> {
-        self.ask(Ask::Stop)
+        self.ask(&Ask::Stop)
     }
 }

@@ -1,22 +1,27 @@
 //! A crawl from start to stop: threads, channels, and who owns what.
 
 use crate::archivist::Archivist;
+use crate::barred;
 use crate::clock::Clock;
-use crate::config::{Config, Invalid};
+use crate::config::{Config, Invalid, Limits};
 use crate::control;
 use crate::drive::{Driver, Heard};
 use crate::keeper::{self, Keeper, Until};
 use crate::losses::Losses;
-use crate::message::{Found, Write};
+use crate::message::Write;
 use crate::metrics;
 use crate::offline;
+use crate::overrides::Headers;
 use crate::reading::Rules;
+use crate::seeds::SeedList;
+use crate::steering::Steering;
 use crate::view::Status;
 use crate::visit::{Workers, millis};
-use fetch::{Fetcher, Options};
-use frontier::key::parse_link;
+use crate::webhooks::Webhooks;
+use fetch::{AddressRules, Fetcher, Options};
 use frontier::scope::Scope;
 use frontier::trap::Traps;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -37,9 +42,15 @@ pub enum StartError {
     Config(#[from] Invalid),
     #[error("seed {0:?}: {1}")]
     Seed(String, frontier::key::Refused),
+    #[error("webhooks: {0}")]
+    Webhook(String),
+    #[error("{path}: {why}")]
+    SeedList { path: PathBuf, why: String },
     #[error("no seeds, and nothing crawled before in {0}")]
     NoSeeds(PathBuf),
-    #[error("scope: {0}")]
+    #[error("{0}")]
+    NothingToFetch(String),
+    #[error("scope.{0}")]
     Scope(#[from] frontier::scope::Invalid),
     #[error(transparent)]
     Keeper(#[from] keeper::Refused),
@@ -114,53 +125,55 @@ struct Prepared {
     seeds: Vec<Url>,
     rules: Arc<Rules>,
     fetcher: Fetcher,
+    headers: Headers,
 }
 
 impl Prepared {
     fn new(config: &Config) -> Result<Self, StartError> {
         config.check()?;
-        let seeds = read_seeds(config)?;
+        let seeds = SeedList::of(config)?.urls(config)?;
+        barred::check(config, &seeds)?;
         let scope = Scope::new(&config.scope, &seeds)?;
         Ok(Self {
             seeds,
             rules: Arc::new(Rules::new(config, scope)),
             fetcher: Fetcher::new(fetch_options(config)?)?,
+            headers: Headers::new(config)?,
         })
     }
 }
 
 /// Starts a crawl, or goes on with the one in the data directory.
 pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
+    start_within(config, until, &config.limits)
+}
+
+/// The same, with limits in place of those of the configuration.
+pub fn start_within(config: &Config, until: Until, limits: &Limits) -> Result<Crawl, StartError> {
     check(config)?;
     let Prepared {
         seeds,
         rules,
         fetcher,
+        headers,
     } = Prepared::new(config)?;
     let durability = if config.state.synced {
         Durability::Synced
     } else {
         Durability::Buffered
     };
-    let state = state_directory(&config.data.0);
-    let options = StoreOptions {
-        durability,
-        ..StoreOptions::default()
-    };
-    if seeds.is_empty() && !state.exists() {
-        return Err(StartError::NoSeeds(config.data.0.clone()));
-    }
-    let store = Store::open(&state, options)?;
-    if seeds.is_empty() && store.page_count() == 0 {
-        return Err(StartError::NoSeeds(config.data.0.clone()));
-    }
+    let mut store = open_store(config, &seeds, durability)?;
     config.keep().map_err(|error| StartError::System {
         what: Config::kept_file(&config.data.0).display().to_string(),
         error,
     })?;
-    let archive = open_archive(config, durability)?;
+    let archive = open_archive(config, durability, &mut store)?;
     let mut losses = Losses::default();
-    let (keeper, clock, traps) = remember(config, until, &rules, &store, &mut losses)?;
+    let limited = Config {
+        limits: limits.clone(),
+        ..config.clone()
+    };
+    let (keeper, clock, traps) = remember(&limited, until, &rules, &store, &mut losses)?;
     let mended = Mended {
         store: losses.beside(store.damage()),
         archive: archive
@@ -168,11 +181,15 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
             .map(|a| a.recovered().to_vec())
             .unwrap_or_default(),
     };
-    let reader = Reader::open(&state)?;
+    let reader = Reader::open(&state_directory(&config.data.0))?;
+    let webhooks = Webhooks::start(config)?;
 
     let (events, heard) = channel();
     let (archivist, inbox) = channel();
-    let first = Write::Links(as_found(seeds, &rules, clock.now().wall));
+    let steering = Steering::new(config, seeds.clone(), rules.clone());
+    let wall = clock.now().wall;
+    let first = seeds.into_iter().map(|url| rules.given(url, wall));
+    let first = Write::Links(first.collect());
     archivist.send(first).expect("its other end is here");
     let teller = events.clone();
     let tell = move |event| {
@@ -181,7 +198,7 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
     };
     let workers = Workers::new(
         config,
-        fetcher,
+        (fetcher, headers),
         reader,
         rules,
         clock.clone(),
@@ -198,7 +215,7 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
     let shown = Arc::new(Mutex::new(Status::default()));
     let served = Served::open(config, &runtime, &events, &shown)?;
     let storing = Storing {
-        archivist: Archivist::new(store, archive, traps),
+        archivist: Archivist::new(store, archive, traps).keeping(config.archive.keep()),
         inbox,
         keeper: events.clone(),
     };
@@ -210,6 +227,9 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
         archivist,
         runtime: runtime.handle().clone(),
         workers: Arc::new(workers),
+        watched: HashMap::new(),
+        steering,
+        webhooks: Some(webhooks),
         shown: shown.clone(),
     };
     let thread = std::thread::Builder::new()
@@ -275,6 +295,10 @@ fn run(
     drop(served);
     runtime.shutdown_timeout(Duration::from_millis(100));
     let stored = storing.join();
+    // all is on disk that there is to tell
+    if let Some(webhooks) = driver.webhooks.take() {
+        webhooks.end();
+    }
     let result = driver.settle();
     result.and(stored.map_err(|_| "the archivist panicked".into()))
 }
@@ -292,17 +316,14 @@ impl Served {
         shown: &Arc<Mutex<Status>>,
     ) -> Result<Self, StartError> {
         let _inside = runtime.enter();
-        let path = control::socket(&config.data.0);
-        // a socket left by a crash: nobody listens, the lock says so
-        let _ = std::fs::remove_file(&path);
-        let socket = match tokio::net::UnixListener::bind(&path) {
-            Ok(listener) => {
+        let socket = match control::open(&config.data.0) {
+            Ok((listener, path)) => {
                 runtime.spawn(control::serve(listener, events.clone()));
                 Some(path)
             }
             Err(error) => {
                 // too long a path, or a file system without sockets: the crawl goes on unseen
-                tracing::warn!(path = %path.display(), %error, "nobody can ask this crawl");
+                tracing::warn!(%error, "nobody can ask this crawl");
                 None
             }
         };
@@ -367,30 +388,29 @@ impl Crawl {
     }
 }
 
-fn read_seeds(config: &Config) -> Result<Vec<Url>, StartError> {
-    let nowhere = Url::parse("http://invalid/").expect("a URL");
-    let read = |seed: &String| {
-        let absolute = Url::parse(seed).map_err(frontier::key::Refused::from);
-        let url = absolute.and_then(|_| parse_link(&nowhere, seed));
-        url.map_err(|why| StartError::Seed(seed.clone(), why))
+fn open_store(config: &Config, seeds: &[Url], durability: Durability) -> Result<Store, StartError> {
+    let state = state_directory(&config.data.0);
+    let nothing = || StartError::NoSeeds(config.data.0.clone());
+    if seeds.is_empty() && !state.exists() {
+        return Err(nothing());
+    }
+    let options = StoreOptions {
+        durability,
+        ..StoreOptions::default()
     };
-    config.seeds.iter().map(read).collect()
+    let store = Store::open(&state, options)?;
+    if seeds.is_empty() && store.page_count() == 0 {
+        return Err(nothing());
+    }
+    Ok(store)
 }
 
-fn as_found(seeds: Vec<Url>, rules: &Rules, wall: f64) -> Vec<Found> {
-    let at = millis(wall);
-    let found = |url: Url| Found {
-        key: rules.canonical.key(&url),
-        url,
-        depth: 0,
-        from: None,
-        changed: None,
-        at,
-    };
-    seeds.into_iter().map(found).collect()
-}
-
-fn open_archive(config: &Config, durability: Durability) -> storage::Result<Option<Archive>> {
+/// Opens the archive, and takes out what is not to be kept.
+fn open_archive(
+    config: &Config,
+    durability: Durability,
+    store: &mut Store,
+) -> storage::Result<Option<Archive>> {
     if !config.archive.enabled {
         return Ok(None);
     }
@@ -401,9 +421,13 @@ fn open_archive(config: &Config, durability: Durability) -> storage::Result<Opti
     };
     let agent = config.identity.user_agent();
     options.info.push(("http-header-user-agent".into(), agent));
-    let contact = config.identity.contact.clone();
-    options.info.push(("operator".into(), contact));
-    Archive::open(&archive_directory(&config.data.0), options).map(Some)
+    if let Some(contact) = config.identity.contact() {
+        options.info.push(("operator".into(), contact.into()));
+    }
+    let mut archive = Archive::open(&archive_directory(&config.data.0), options)?;
+    let now = millis(Clock::start(None).now().wall);
+    storage::archive::prune(&mut archive, store, &config.archive.keep(), now)?;
+    Ok(Some(archive))
 }
 
 fn fetch_options(config: &Config) -> Result<Options, StartError> {
@@ -422,12 +446,7 @@ fn fetch_options(config: &Config) -> Result<Options, StartError> {
         .iter()
         .map(|(name, to)| (name.clone(), to.clone()))
         .collect();
-    for network in &f.allow_networks {
-        let parsed = network.parse();
-        let parsed =
-            parsed.map_err(|error| StartError::Network(format!("{network:?}: {error}")))?;
-        options.addresses.allowed.push(parsed);
-    }
+    options.addresses = address_rules(config)?;
     if let Some(path) = &f.extra_roots {
         options.extra_roots = std::fs::read(path).map_err(|error| StartError::Roots {
             path: path.clone(),
@@ -435,4 +454,16 @@ fn fetch_options(config: &Config) -> Result<Options, StartError> {
         })?;
     }
     Ok(options)
+}
+
+/// Which addresses may be contacted.
+pub(crate) fn address_rules(config: &Config) -> Result<AddressRules, StartError> {
+    let mut rules = AddressRules::default();
+    for network in &config.fetch.allow_networks {
+        let parsed = network.parse();
+        let parsed =
+            parsed.map_err(|error| StartError::Network(format!("{network:?}: {error}")))?;
+        rules.allowed.push(parsed);
+    }
+    Ok(rules)
 }

@@ -2,9 +2,12 @@
 
 use crate::clock::{Clock, Now};
 use crate::keeper::{Actions, Keeper};
-use crate::message::{Event, Job, Write};
+use crate::message::{Event, Job, Task, Write};
+use crate::steering::Steering;
 use crate::view::{HostView, PageWait, Status};
-use crate::visit::Workers;
+use crate::visit::{Watched, Workers};
+use crate::webhooks::Webhooks;
+use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -32,6 +35,10 @@ pub(crate) enum Question {
     Status(Sender<Status>),
     Hosts(Sender<Vec<HostView>>),
     Page(storage::PageId, Sender<PageWait>),
+    /// Visit this page now; why not, if it is not to be.
+    Visit(String, Sender<Result<(), String>>),
+    /// The list of seeds is another one.
+    Seeds(Sender<Result<usize, String>>),
 }
 
 /// The keeper and its hands.
@@ -44,6 +51,10 @@ pub(crate) struct Driver {
     pub archivist: Sender<Write>,
     pub runtime: Handle,
     pub workers: Arc<Workers>,
+    /// Requests under way.
+    pub watched: HashMap<u64, Arc<Watched>>,
+    pub steering: Steering,
+    pub webhooks: Option<Webhooks>,
     pub shown: Arc<Mutex<Status>>,
 }
 
@@ -75,7 +86,10 @@ impl Driver {
                     let mut stop = false;
                     for heard in heard {
                         match heard {
-                            Heard::Event(event) => events.push(event),
+                            Heard::Event(event) => {
+                                self.unwatch(&event);
+                                events.push(event);
+                            }
                             Heard::Ask(question) => self.answer(question),
                             // what was heard with it counts still
                             Heard::Stop => stop = true,
@@ -122,20 +136,46 @@ impl Driver {
         Ok(())
     }
 
-    fn act(&self, actions: Actions) {
+    fn act(&mut self, actions: Actions) {
         for write in actions.writes {
             // the archivist is gone only if something broke, and said so
             let _ = self.archivist.send(write);
         }
         for job in actions.jobs {
-            let work = work(self.workers.clone(), self.teller.clone(), job);
+            let watched = Arc::new(Watched::new());
+            if !matches!(job.task, Task::Resolve { .. }) {
+                self.watched.insert(job.ticket, watched.clone());
+            }
+            let work = work(self.workers.clone(), self.teller.clone(), job, watched);
             self.runtime.spawn(work);
+        }
+        for ticket in actions.give_up {
+            if let Some(watched) = self.watched.get(&ticket) {
+                watched.give_up();
+            }
+        }
+        if !actions.measure.is_empty() {
+            let measure = |&ticket: &u64| Some(self.watched.get(&ticket)?.progress(ticket));
+            let told = actions.measure.iter().filter_map(measure).collect();
+            let _ = self.teller.send(Heard::Event(Event::Measured(told)));
+        }
+    }
+
+    /// A request that has ended needs no watching.
+    fn unwatch(&mut self, event: &Event) {
+        if let Event::Ended { ticket, .. } | Event::Lost { ticket } = event {
+            self.watched.remove(ticket);
         }
     }
 
     fn show(&mut self, now: Now) {
         if let Ok(mut shown) = self.shown.lock() {
             shown.clone_from(self.keeper.status_at(now));
+            shown.webhooks = self
+                .webhooks
+                .as_ref()
+                .map(Webhooks::views)
+                .unwrap_or_default();
         }
     }
 
@@ -143,15 +183,41 @@ impl Driver {
         let now = self.clock.now();
         // whoever asked may have gone
         let _ = match question {
-            Question::Status(reply) => reply.send(self.keeper.status_at(now).clone()).is_ok(),
+            Question::Status(reply) => {
+                let webhooks = self
+                    .webhooks
+                    .as_ref()
+                    .map(Webhooks::views)
+                    .unwrap_or_default();
+                let status = self.keeper.status_at(now).clone();
+                reply.send(Status { webhooks, ..status }).is_ok()
+            }
             Question::Hosts(reply) => reply.send(self.keeper.hosts(now)).is_ok(),
             Question::Page(page, reply) => reply.send(self.keeper.page(now, page)).is_ok(),
+            Question::Visit(url, reply) => {
+                let wanted = self.steering.visit(&url, now.wall);
+                reply
+                    .send(self.hear(wanted.map(|event| (event, ()))))
+                    .is_ok()
+            }
+            Question::Seeds(reply) => {
+                let changed = self.steering.look_at_seeds(now.wall);
+                reply.send(self.hear(changed)).is_ok()
+            }
         };
+    }
+
+    /// What somebody wants is heard like all else.
+    fn hear<T>(&self, wanted: Result<(Event, T), String>) -> Result<T, String> {
+        let (event, answer) = wanted?;
+        let gone = |_| "the crawl has ended".to_owned();
+        self.teller.send(Heard::Event(event)).map_err(gone)?;
+        Ok(answer)
     }
 }
 
 /// Does a job; if the worker falls over it, the keeper hears of that.
-async fn work(workers: Arc<Workers>, teller: Sender<Heard>, job: Job) {
+async fn work(workers: Arc<Workers>, teller: Sender<Heard>, job: Job, watched: Arc<Watched>) {
     struct Guard(Sender<Heard>, Option<u64>);
     impl Drop for Guard {
         fn drop(&mut self) {
@@ -161,7 +227,7 @@ async fn work(workers: Arc<Workers>, teller: Sender<Heard>, job: Job) {
         }
     }
     let mut guard = Guard(teller, Some(job.ticket));
-    let event = workers.work(job).await;
+    let event = workers.work(job, &watched).await;
     guard.1 = None;
     let _ = guard.0.send(Heard::Event(event));
 }

@@ -5,12 +5,15 @@
 //! no thread. What it holds is in memory only and can be made anew from the store.
 
 mod answers;
+mod crowding;
 mod fleeting;
 mod hosts;
 mod once;
 mod outcomes;
+mod outlook;
 mod pages;
 mod record;
+mod requisites;
 mod restore;
 mod work;
 
@@ -28,7 +31,9 @@ use hosts::Host;
 pub use hosts::KeptHost;
 pub(crate) use outcomes::{FAILURES_TO_GIVE_UP, retry_wait};
 use pages::Pages;
+pub(crate) use record::failures_of_hosts;
 pub use record::{clock_stood, cut, policy_learnt};
+use requisites::Requisites;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -61,6 +66,10 @@ pub struct Actions {
     pub jobs: Vec<Job>,
     /// For the archivist, in this order.
     pub writes: Vec<Write>,
+    /// Requests of which is to be told how far they have come (`Event::Measured`).
+    pub measure: Vec<u64>,
+    /// Requests to be given up: they end with `FetchError::GivenUp`.
+    pub give_up: Vec<u64>,
     /// When there is more to do if nothing is heard before, on the crawl's clock.
     pub until: f64,
 }
@@ -77,12 +86,15 @@ pub struct Keeper {
     revisits: Revisits,
     hosts: Vec<Host>,
     pages: Pages,
+    /// Those of them that are none.
+    requisites: Requisites,
     /// Pages to be tried at a later time.
     later: Later,
     /// Redirected robots.txt files: whose, where, redirects so far.
     errands: HashMap<u32, (u32, url::Url, u8)>,
     next_errand: u32,
     writes: Vec<Write>,
+    give_up: Vec<u64>,
     /// Where names were found, and until when that holds.
     addresses: HashMap<String, (IpAddr, f64)>,
     rules: Arc<reading::Rules>,
@@ -90,6 +102,10 @@ pub struct Keeper {
     /// Visits and lists of links that are not on disk yet.
     unstored: usize,
     gone: HashSet<u32>,
+    /// Pages not to be fetched, as long as the rules are what they are.
+    excluded: HashSet<u32>,
+    /// What failed of hosts since the crawl began.
+    of_hosts: record::Causes,
     budget: f64,
     /// When something is due next that is in no line yet.
     next_due: f64,
@@ -102,6 +118,8 @@ pub struct Keeper {
     /// Something was learnt since the last record.
     learnt: bool,
     broken: Option<String>,
+    /// When time is up.
+    ends: f64,
 }
 
 /// Why there is no keeper.
@@ -109,7 +127,7 @@ pub struct Keeper {
 #[allow(missing_docs)] // the messages say it
 pub enum Refused {
     #[error(transparent)]
-    Budget(#[from] Invalid),
+    Invalid(#[from] Invalid),
     #[error("revisit.policy: {0}")]
     Policy(#[from] policy::Error),
 }
@@ -137,14 +155,16 @@ impl Keeper {
         };
         // the last request before a crash may have been a moment ago, at any address
         let opening = now.at + config.politeness.interval.seconds(1, 0.0);
-        let revisits = Revisits::new(
+        let mut revisits = Revisits::new(
             &config.revisit.policy,
             now.at,
             guess,
             1,
             learnt.and_then(policy_learnt),
         )?;
+        revisits.set_limits(config.revisit.limits()?);
         let (cut_links, cut_bodies) = learnt.map_or((0, 0), cut);
+        let ends = now.at + config.limits.seconds()?.unwrap_or(f64::INFINITY);
         Ok(Self {
             share: config.revisit.budget()?,
             lines: Lines::new(turns, opening),
@@ -159,16 +179,20 @@ impl Keeper {
             }),
             hosts: Vec::new(),
             pages: Pages::default(),
+            requisites: Requisites::default(),
             later: Later::default(),
             errands: HashMap::new(),
             next_errand: 0,
             writes: Vec::new(),
+            give_up: Vec::new(),
             addresses: HashMap::new(),
             rules,
             tickets: Tickets::default(),
             // the seeds
             unstored: 1,
             gone: HashSet::new(),
+            excluded: HashSet::new(),
+            of_hosts: learnt.map(failures_of_hosts).unwrap_or_default(),
             budget: 1.0,
             next_due: f64::INFINITY,
             asked: 0,
@@ -184,6 +208,7 @@ impl Keeper {
             next_record: now.at,
             learnt: until == Until::FetchedOnce,
             broken: None,
+            ends,
         })
     }
 
@@ -193,7 +218,8 @@ impl Keeper {
         if self.broken.is_some() {
             return Actions::default();
         }
-        if now.at >= self.next_tick {
+        let is_time = now.at >= self.next_tick;
+        if is_time {
             self.next_tick = now.at + TICK;
             self.set_budget(now.at);
         }
@@ -206,6 +232,12 @@ impl Keeper {
         Actions {
             jobs,
             writes: std::mem::take(&mut self.writes),
+            measure: if is_time {
+                self.suspects(now.at)
+            } else {
+                Vec::new()
+            },
+            give_up: std::mem::take(&mut self.give_up),
             until,
         }
     }
@@ -233,10 +265,12 @@ impl Keeper {
                 ticket,
                 standing,
                 failure,
+                record,
             } => {
+                self.writes.extend(record.map(Write::Record));
                 if let Some(ticket) = self.tickets.close(ticket) {
                     if let Some(cause) = failure {
-                        self.count_failure(crate::cause::word(cause));
+                        self.count_failure_of_host(cause);
                     }
                     self.robots_known(now, ticket.of(), standing);
                 }
@@ -255,6 +289,14 @@ impl Keeper {
                 }
             }
             Event::Lost { ticket } => self.lost(now, ticket),
+            Event::Measured(told) => self.measured(now.at, told),
+            Event::Wanted { pages, rescoped } => {
+                if rescoped {
+                    self.judge_again();
+                }
+                self.unstored += 1;
+                self.writes.push(Write::Wanted(pages));
+            }
             Event::Stored(stored) => self.stored(now, stored),
             Event::Broken(what) => self.broken = Some(what),
         }
@@ -264,10 +306,16 @@ impl Keeper {
         for name in stored.hosts {
             self.add_host(now, &name, &[]);
         }
+        let mut requisites = stored.requisites.into_iter().peekable();
         for (page, host) in stored.pages {
-            self.add_page(page, host.0);
+            let is_requisite = requisites.next_if_eq(&page).is_some();
+            self.add_page(page, host.0, is_requisite);
             self.wait_first(page.0);
         }
+        for page in stored.wanted {
+            self.hurry(page.0);
+        }
+        self.requisites_again(stored.again);
         for (of, url, hops, host) in stored.moved {
             let errand = self.next_errand;
             self.next_errand = errand.wrapping_add(1);
@@ -293,13 +341,24 @@ impl Keeper {
     }
 
     /// A page the store has admitted.
-    fn add_page(&mut self, page: PageId, host: u32) {
+    fn add_page(&mut self, page: PageId, host: u32, is_requisite: bool) {
         self.pages.add(page, host);
-        self.status.pages_known += 1;
+        if is_requisite {
+            self.add_requisite(page.0);
+        } else {
+            self.status.pages_known += 1;
+        }
     }
 
     fn count_failure(&mut self, cause: &str) {
         *self.status.failures.entry(cause.to_owned()).or_default() += 1;
+    }
+
+    /// A failure that no visit in the log tells of.
+    fn count_failure_of_host(&mut self, cause: u8) {
+        self.count_failure(crate::cause::word(cause));
+        *self.of_hosts.entry(cause).or_default() += 1;
+        self.learnt = true;
     }
 
     /// Keeps the policy's budget in step with what politeness allows.
@@ -324,7 +383,25 @@ impl Keeper {
 
     /// Whether there is nothing left to do.
     pub fn is_done(&self) -> bool {
-        self.broken.is_some() || self.until == Until::FetchedOnce && self.is_quiet()
+        let over = self.status.limit.is_some() && self.tickets.is_empty() && self.unstored == 0;
+        self.broken.is_some() || over || self.until == Until::FetchedOnce && self.is_quiet()
+    }
+
+    /// Whether another page may be asked for: those under way count as if they brought one.
+    fn is_within_limits(&mut self, at: f64) -> bool {
+        let limits = &self.config.limits;
+        let pages = self.status.first_visits + self.status.revisits;
+        let limit = if limits.pages > 0 && pages >= limits.pages {
+            format!("limits.pages = {}", limits.pages)
+        } else if limits.bytes > 0 && self.status.bytes >= limits.bytes {
+            format!("limits.bytes = {}", limits.bytes)
+        } else if at >= self.ends {
+            format!("limits.time = {:?}", limits.time)
+        } else {
+            return limits.pages == 0 || pages + (self.tickets.visits() as u64) < limits.pages;
+        };
+        self.status.limit = Some(limit);
+        false
     }
 
     /// Whether nothing waits, nothing is under way, and everything is on disk.

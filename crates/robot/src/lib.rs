@@ -2,25 +2,39 @@
 #![doc = include_str!("../README.md")]
 
 pub mod archivist;
+pub mod barred;
 pub mod cause;
+pub mod changes;
 pub mod clock;
 pub mod config;
 pub mod control;
+pub mod copies;
 mod crawl;
+pub mod difference;
 mod drive;
 pub mod keeper;
 pub mod links;
+mod listen;
 mod losses;
 pub mod message;
 pub mod metrics;
+pub mod moving;
 pub mod notes;
 pub mod offline;
+pub mod overrides;
 pub mod reading;
+mod secret;
+pub mod seeds;
+mod steering;
+pub mod text;
 pub mod view;
 mod visit;
 pub mod watch;
+mod webhooks;
 
-pub use crawl::{Crawl, Mended, StartError, archive_directory, check, start, state_directory};
+pub use crawl::{
+    Crawl, Mended, StartError, archive_directory, check, start, start_within, state_directory,
+};
 pub use keeper::Until;
 pub use losses::Losses;
 pub use reading::look;

@@ -29,7 +29,9 @@ impl Default for LinkReader {
             ..ScopeConfig::default()
         };
         let scope = Scope::new(&anywhere, &[]).expect("there is nothing to be wrong");
-        Self(Rules::new(&Config::default(), scope))
+        let mut rules = Rules::new(&Config::default(), scope);
+        rules.requisites = false;
+        Self(rules)
     }
 }
 

@@ -62,6 +62,8 @@ pub struct Visit {
     pub standing: Option<Arc<Standing>>,
     /// Ask only for what is newer than our copy.
     pub conditional: bool,
+    /// It is no page, but what pages embed.
+    pub requisite: bool,
 }
 
 /// What the keeper hears.
@@ -91,6 +93,8 @@ pub enum Event {
         standing: Arc<Standing>,
         /// Why it could not be had.
         failure: Option<u8>,
+        /// The answer for the archive.
+        record: Option<Packed>,
     },
     /// robots.txt of a host is elsewhere.
     RobotsMoved {
@@ -113,10 +117,30 @@ pub enum Event {
         /// The job.
         ticket: u64,
     },
+    /// How far requests have come, as the keeper asked.
+    Measured(Vec<Progress>),
+    /// Somebody wants these pages visited now.
+    Wanted {
+        /// The pages.
+        pages: Vec<Found>,
+        /// The scope is another one since: pages that were out of it are judged again.
+        rescoped: bool,
+    },
     /// Something is on disk.
     Stored(Stored),
     /// Nothing can be stored any more.
     Broken(String),
+}
+
+/// How far a request has come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// The job.
+    pub ticket: u64,
+    /// Bytes received so far.
+    pub bytes: u64,
+    /// Since it began.
+    pub seconds: f64,
 }
 
 /// What the archivist has put on disk.
@@ -126,6 +150,12 @@ pub struct Stored {
     pub hosts: Vec<String>,
     /// Pages that are new, in the order of their numbers.
     pub pages: Vec<(PageId, HostId)>,
+    /// Those of them that are no pages, but what pages embed.
+    pub requisites: Vec<PageId>,
+    /// What changed pages embed that may have changed with them.
+    pub again: Vec<PageId>,
+    /// Pages that somebody wants visited now.
+    pub wanted: Vec<PageId>,
     /// Pages whose visits are on disk.
     pub visits: Vec<PageId>,
     /// Pages of which a sitemap or feed says that they changed, and when (wall time).
@@ -149,6 +179,8 @@ pub struct Done {
     pub host: u32,
     /// Whether it was handed out as a page without a copy.
     pub new: bool,
+    /// How much the page matters.
+    pub weight: f64,
     /// When it was visited.
     pub at: Now,
     /// What came of it.
@@ -160,6 +192,8 @@ pub struct Done {
     pub liar: Option<bool>,
     /// What did not fit.
     pub cut: crate::notes::Cut,
+    /// It is no page, but what pages embed.
+    pub requisite: bool,
 }
 
 /// What a visit came to, as far as scheduling goes.
@@ -189,6 +223,10 @@ pub enum Write {
     Visited(Box<Visited>),
     /// Links to be admitted.
     Links(Vec<Found>),
+    /// Pages that somebody wants visited now, to be admitted if they are new.
+    Wanted(Vec<Found>),
+    /// An answer that is no page's.
+    Record(Packed),
     /// What is known of a host.
     Host {
         /// Its number.
@@ -226,7 +264,7 @@ pub struct Visited {
     pub record: Option<(Packed, bool)>,
     /// The request that goes with it.
     pub request: Option<Packed>,
-    /// Where it points to.
+    /// Where it points to, and what it embeds.
     pub links: Vec<Found>,
     /// The first link is where the page redirects to.
     pub redirect: bool,
@@ -241,7 +279,7 @@ pub struct Found {
     pub url: Url,
     /// By which it is known.
     pub key: String,
-    /// Links from a seed.
+    /// Links from a seed, or [`storage::REQUISITE`].
     pub depth: u16,
     /// The page it was found on.
     pub from: Option<PageId>,

@@ -1,9 +1,9 @@
 //! Figures for Prometheus, over plain HTTP. Nothing crawled is among them but counts.
 
+use crate::listen;
 use crate::view::Status;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -13,6 +13,11 @@ pub fn text(status: &Status) -> String {
     let s = status;
     let gauges = [
         ("hosts", "Hosts known.", s.hosts),
+        (
+            "unopened_hosts",
+            "Hosts that wait for others of their site.",
+            s.unopened_hosts,
+        ),
         ("pages_known", "Pages admitted.", s.pages_known),
         ("pages_fetched", "Pages with a copy.", s.pages_fetched),
         ("pages_gone", "Pages that are gone.", s.pages_gone),
@@ -76,7 +81,7 @@ pub fn text(status: &Status) -> String {
             "# TYPE evercrawl_{name} {kind}\nevercrawl_{name} {value}"
         );
     };
-    for (name, help, value) in gauges {
+    for (name, help, value) in gauges.into_iter().chain(requisites(s)) {
         put(name, "gauge", help, value as f64);
     }
     for (name, help, value) in counters {
@@ -105,23 +110,26 @@ pub fn text(status: &Status) -> String {
     out
 }
 
+/// What pages embed.
+fn requisites(s: &Status) -> [(&'static str, &'static str, u64); 2] {
+    let fetched = "What pages embed and is archived.";
+    [
+        ("requisites_known", "What pages embed.", s.requisites.known),
+        ("requisites_fetched", fetched, s.requisites.fetched),
+    ]
+}
+
 pub(crate) async fn serve(listener: TcpListener, shown: Arc<Mutex<Status>>) {
-    while let Ok((stream, _)) = listener.accept().await {
+    let accept = |context: &mut std::task::Context<'_>| listener.poll_accept(context);
+    listen::serve(accept, |(stream, _)| {
         let status = shown.lock().map(|shown| shown.clone()).unwrap_or_default();
-        let answering = answer(stream, text(&status));
-        tokio::spawn(tokio::time::timeout(Duration::from_secs(5), answering));
-    }
+        answer(stream, text(&status))
+    })
+    .await;
 }
 
 async fn answer(mut stream: TcpStream, figures: String) -> std::io::Result<()> {
-    let mut request = [0; 4096];
-    let mut read = 0;
-    while read < request.len() && !request[..read].windows(4).any(|w| w == b"\r\n\r\n") {
-        match stream.read(&mut request[read..]).await? {
-            0 => break,
-            more => read += more,
-        }
-    }
+    let request = tokio::time::timeout(listen::READING, head(&mut stream)).await??;
     let (status, body) = if request.starts_with(b"GET /metrics ") {
         ("200 OK", figures)
     } else {
@@ -133,6 +141,19 @@ async fn answer(mut stream: TcpStream, figures: String) -> std::io::Result<()> {
     );
     stream.write_all(head.as_bytes()).await?;
     stream.write_all(body.as_bytes()).await
+}
+
+/// The beginning of a request, to the end of its head if that is near.
+async fn head(stream: &mut TcpStream) -> std::io::Result<[u8; 4096]> {
+    let mut request = [0; 4096];
+    let mut read = 0;
+    while read < request.len() && !request[..read].windows(4).any(|w| w == b"\r\n\r\n") {
+        match stream.read(&mut request[read..]).await? {
+            0 => break,
+            more => read += more,
+        }
+    }
+    Ok(request)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::clock::{Clock, Now};
 use crate::config::Config;
 pub use crate::keeper::KeptHost;
 use crate::keeper::{self, FAILURES_TO_GIVE_UP, retry_wait, robots_word};
-use crate::view::{HostView, PageWait, Status};
+use crate::view::{HostView, PageWait, RequisiteCounts, Status};
 use freshness::revisits::Revisits;
 use frontier::trap::Traps;
 use std::collections::BTreeMap;
@@ -51,15 +51,15 @@ impl Offline {
         let mut offline = Self {
             counts: Status {
                 hosts: u64::from(reader.host_count()?),
-                pages_known: u64::from(reader.page_count()?),
+                pages_known: u64::from(reader.page_count()?) - totals.requisites.all(),
                 cut_links: keeper::cut(&record).0,
                 cut_bodies: keeper::cut(&record).1,
-                ..counts(&totals)
+                ..counts(&totals, &keeper::failures_of_hosts(&record))
             },
             reader,
             revisits,
             clock,
-            redirects: u64::from(totals.pages[PageState::Redirect]),
+            redirects: pages(&totals, PageState::Redirect),
             since: totals.first_visit,
             last_visit: totals.last_visit,
             damaged: totals.unreadable,
@@ -109,35 +109,57 @@ impl Offline {
     /// What is believed of a page. When it is due only a running robot knows.
     pub fn page(&mut self, page: PageId) -> storage::Result<PageWait> {
         let now = self.clock.now();
-        if let Some(copied) = self.reader.brief(page, |brief| Copied::of(&brief))? {
+        let (host_id, copied) = self.reader.brief(page, |b| (b.host, Copied::of(&b)))?;
+        if let Some(copied) = copied {
             // unless it is part of the sample
             copied.keep(&mut self.revisits, now);
         }
+        let row = self.reader.host(host_id)?;
+        let opening = row.map_or(0.0, |row| host(&row.blob).courtesy.not_before);
+        let host_opens = (opening > now.at).then(|| now.to_wall(opening));
         let Some(belief) = self.revisits.belief(page.0) else {
-            return Ok(PageWait::default());
+            return Ok(PageWait {
+                host_opens,
+                ..PageWait::default()
+            });
         };
         let per_day = |rate: f64| rate * 86_400.0;
         Ok(PageWait {
             changes_per_day: Some(per_day(belief.rate.median)),
             changes_per_day_interval: Some((per_day(belief.rate.low), per_day(belief.rate.high))),
             chance_fresh: self.revisits.chance_fresh(page.0, now.at),
+            host_opens,
             ..PageWait::default()
         })
     }
 }
 
+/// Pages in a state, without what they embed.
+fn pages(totals: &Totals, state: PageState) -> u64 {
+    u64::from(totals.pages[state].saturating_sub(totals.requisites[state]))
+}
+
 /// The figures of a store as those of a crawl.
-fn counts(totals: &Totals) -> Status {
+fn counts(totals: &Totals, of_hosts: &BTreeMap<u8, u64>) -> Status {
     let mut failures = BTreeMap::new();
-    for (&cause, &count) in totals.failed.iter().chain(&totals.excluded) {
+    let all = totals.failed.iter().chain(&totals.excluded).chain(of_hosts);
+    for (&cause, &count) in all {
         let word = crate::cause::word(cause).to_owned();
         *failures.entry(word).or_default() += count;
     }
-    let pages = |state: PageState| u64::from(totals.pages[state]);
+    let pages = |state: PageState| pages(totals, state);
+    let requisites = |state: PageState| u64::from(totals.requisites[state]);
     Status {
+        requisites: RequisiteCounts {
+            known: totals.requisites.all(),
+            fetched: requisites(PageState::Live) + requisites(PageState::Redirect),
+            waiting: requisites(PageState::New),
+            missing: requisites(PageState::Gone) + requisites(PageState::Excluded),
+        },
         new_waiting: pages(PageState::New),
         pages_gone: pages(PageState::Gone),
         pages_excluded: pages(PageState::Excluded),
+        pages_elsewhere: pages(PageState::Elsewhere),
         pages_fetched: pages(PageState::Live) + pages(PageState::Redirect),
         requests: totals.visits(),
         bytes: totals.bytes,
@@ -161,7 +183,8 @@ struct Copied {
 impl Copied {
     /// Nothing of a page without one.
     fn of(brief: &PageBrief) -> Option<Self> {
-        let has_copy = matches!(brief.state, PageState::Live | PageState::Redirect);
+        let has_copy =
+            matches!(brief.state, PageState::Live | PageState::Redirect) && !brief.is_requisite();
         Some(Self {
             page: brief.id,
             host: brief.host,
@@ -186,8 +209,27 @@ pub fn next_try(row: &PageRow, config: &Config) -> Option<f64> {
         PageState::New | PageState::Gone => {
             Some(seconds(failed) + config.revisit.gone_days * 86_400.0)
         }
-        PageState::Live | PageState::Redirect | PageState::Excluded => None,
+        PageState::Live | PageState::Redirect | PageState::Excluded | PageState::Elsewhere => None,
     }
+}
+
+/// Redirects followed from page to page.
+pub const MOST_REDIRECTS: usize = 10;
+
+/// How many redirects in a row led to the page, up to [`MOST_REDIRECTS`].
+pub fn redirects_before(reader: &Reader, page: PageId) -> storage::Result<usize> {
+    let mut at = page;
+    for hops in 0..MOST_REDIRECTS {
+        let Some(from) = reader.address(at)?.from else {
+            return Ok(hops);
+        };
+        let row = reader.page(from)?;
+        if row.is_none_or(|row| row.state != PageState::Redirect) {
+            return Ok(hops);
+        }
+        at = from;
+    }
+    Ok(MOST_REDIRECTS)
 }
 
 /// What was stored of a host; nothing before its first answer.

@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::message::Found;
 use crate::notes::Cut;
+use crate::overrides::Weights;
 use crate::watch::Watch;
 use fetch::Exchange;
 use frontier::directives::Directives;
@@ -10,23 +11,30 @@ use frontier::key::{Canonical, Refused, parse_link};
 use frontier::scope::Scope;
 use parse::{Kind, PageText, Shown, TextPrint};
 use std::collections::HashSet;
-use storage::{PageId, Time};
+use std::sync::{Arc, PoisonError, RwLock};
+use storage::{PageId, REQUISITE, Time};
 use url::Url;
 
 /// What is done with links.
 pub struct Rules {
-    pub(crate) scope: Scope,
+    /// Others may come while pages are read: seeds are added and removed.
+    scope: RwLock<Arc<Scope>>,
     pub(crate) canonical: Canonical,
     pub(crate) agent: String,
     pub(crate) follow_nofollow: bool,
     pub(crate) max_decoded: u64,
     pub(crate) watch: Watch,
+    /// What pages embed is taken too.
+    pub(crate) requisites: bool,
+    pub(crate) weights: Weights,
 }
 
 /// What a body says.
 #[derive(Default)]
 pub(crate) struct Reading {
     pub links: Vec<Found>,
+    /// What it embeds.
+    pub requisites: Vec<Found>,
     pub text: PageText,
     pub directives: Directives,
     /// What did not fit.
@@ -50,13 +58,47 @@ impl Rules {
     /// By these settings.
     pub fn new(config: &Config, scope: Scope) -> Self {
         Self {
-            scope,
+            scope: RwLock::new(Arc::new(scope)),
             canonical: config.keys.canonical(),
             agent: config.identity.agent.clone(),
             follow_nofollow: config.directives.follow_nofollow,
             max_decoded: config.fetch.max_decoded_bytes,
             // checked with the configuration
             watch: Watch::new(&config.watch).unwrap_or_default(),
+            weights: Weights::new(config).unwrap_or_default(),
+            requisites: config.archive.enabled && config.archive.requisites,
+        }
+    }
+
+    /// Whether a URL found at this depth belongs to the crawl.
+    pub(crate) fn is_in(&self, url: &Url, depth: u16) -> bool {
+        if depth == REQUISITE {
+            self.requisites && self.scope().judge_requisite(url).is_in()
+        } else {
+            self.scope().judge(url, depth).is_in()
+        }
+    }
+
+    /// What belongs to the crawl now.
+    pub(crate) fn scope(&self) -> Arc<Scope> {
+        let scope = self.scope.read();
+        scope.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Something else belongs to it from now on.
+    pub(crate) fn set_scope(&self, scope: Scope) {
+        *self.scope.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(scope);
+    }
+
+    /// A URL that was given, not found on a page.
+    pub(crate) fn given(&self, url: Url, wall: f64) -> Found {
+        Found {
+            key: self.canonical.key(&url),
+            url,
+            depth: 0,
+            from: None,
+            changed: None,
+            at: (wall * 1e3) as Time,
         }
     }
 
@@ -72,7 +114,7 @@ impl Rules {
     }
 
     fn judged(&self, from: Standpoint, url: Url, depth: u16) -> Option<Found> {
-        self.scope.judge(&url, depth).is_in().then(|| Found {
+        self.is_in(&url, depth).then(|| Found {
             key: self.canonical.key(&url),
             url,
             depth,
@@ -107,6 +149,14 @@ impl Rules {
         }
         reading.cut.body |= decoded.flaw.is_some();
         let body = &decoded.bytes[..];
+        if from.depth == REQUISITE {
+            reading.text = print_of(body);
+            if is_stylesheet(from.url, content_type) {
+                let embedded = parse::read_stylesheet(body, content_type, from.url);
+                self.embedded(from, embedded, &mut reading);
+            }
+            return reading;
+        }
         match parse::kind_of(body, content_type) {
             Kind::Html => self.read_html(from, body, content_type, &mut reading),
             Kind::Sitemap => {
@@ -117,7 +167,7 @@ impl Rules {
                 reading.cut.body |= body.len() > parse::sitemap::MOST_BYTES;
                 for entry in sitemap.entries {
                     // a page named by a sitemap is as near as the sitemap itself
-                    let depth = from.depth.saturating_add(u16::from(index));
+                    let depth = deeper(from.depth, u16::from(index));
                     let found = self.taken(from, from.url, &entry.location, depth, &mut reading);
                     reading.links.extend(found.map(|found| Found {
                         changed: entry.last_modified,
@@ -130,7 +180,7 @@ impl Rules {
                 let feed = parse::read_feed(body, content_type);
                 reading.cut.links += feed.dropped as u32;
                 reading.cut.body |= body.len() > parse::sitemap::MOST_BYTES;
-                let depth = from.depth.saturating_add(1);
+                let depth = deeper(from.depth, 1);
                 for entry in feed.entries {
                     let Some(link) = entry.link else { continue };
                     let found = self.taken(from, from.url, &link, depth, &mut reading);
@@ -158,6 +208,10 @@ impl Rules {
             Some(rule) => rule.show(body, content_type, from.url).0,
             None => content.text,
         };
+        if self.requisites {
+            let embedded = parse::read_requisites(body, content_type, from.url);
+            self.embedded(from, embedded, reading);
+        }
         for (agent, said) in &content.meta_robots {
             let said = Directives::from_meta(&self.agent, agent, said);
             reading.directives = reading.directives.and(said);
@@ -175,7 +229,7 @@ impl Rules {
             }
             // the canonical address is the page itself
             let step = u16::from(!canonical);
-            let depth = from.depth.saturating_add(step);
+            let depth = deeper(from.depth, step);
             let found = if link.href.is_ascii() {
                 self.taken(from, &content.base, &link.href, depth, reading)
             } else {
@@ -183,6 +237,15 @@ impl Rules {
                 url.and_then(|url| self.taken(from, &content.base, url.as_str(), depth, reading))
             };
             reading.links.extend(found);
+        }
+    }
+
+    /// Takes what the page embeds along with its links.
+    fn embedded(&self, from: Standpoint, found: parse::Requisites, reading: &mut Reading) {
+        reading.cut.links += found.dropped as u32;
+        for url in found.urls {
+            let found = self.taken(from, from.url, url.as_str(), REQUISITE, reading);
+            reading.requisites.extend(found);
         }
     }
 
@@ -235,6 +298,23 @@ pub fn look(
         Kind::Text => parse::show_text(body, content_type),
         Kind::Sitemap | Kind::Feed | Kind::Binary => (print_of(body), Vec::new()),
     }
+}
+
+/// A depth so many links further; no page is as deep as a requisite seems.
+pub(crate) fn deeper(depth: u16, steps: u16) -> u16 {
+    depth.saturating_add(steps).min(REQUISITE - 1)
+}
+
+fn is_stylesheet(url: &Url, content_type: Option<&str>) -> bool {
+    let essence = content_type
+        .unwrap_or("")
+        .split(';')
+        .next()
+        .unwrap_or("")
+        .trim();
+    essence.eq_ignore_ascii_case("text/css")
+        || essence.is_empty()
+            && std::path::Path::new(url.path()).extension() == Some("css".as_ref())
 }
 
 fn is_sitemap_name(url: &Url) -> bool {

@@ -3,6 +3,19 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// How a webhook goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebhookView {
+    /// Scheme, name and port of the receiver; the rest may be secret.
+    pub to: String,
+    /// Changes that it took, since the start.
+    pub told: u64,
+    /// Changes that it refused for good, since the start.
+    pub refused: u64,
+    /// Why it takes nothing at the moment.
+    pub failing: Option<String>,
+}
+
 /// The state of the crawl.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Status {
@@ -12,6 +25,9 @@ pub struct Status {
     pub seconds: f64,
     /// Hosts known.
     pub hosts: u64,
+    /// Hosts that are not asked yet: their site must answer with pages from others first.
+    #[serde(default)]
+    pub unopened_hosts: u64,
     /// Pages admitted.
     pub pages_known: u64,
     /// Pages of which there is a copy.
@@ -20,6 +36,12 @@ pub struct Status {
     pub pages_gone: u64,
     /// Pages not to be fetched, by robots.txt, scope or type.
     pub pages_excluded: u64,
+    /// Pages that another robot has.
+    #[serde(default)]
+    pub pages_elsewhere: u64,
+    /// What they embed.
+    #[serde(default)]
+    pub requisites: RequisiteCounts,
     /// Pages waiting for their first visit.
     pub new_waiting: u64,
     /// Pages waiting for a revisit that is due.
@@ -40,7 +62,7 @@ pub struct Status {
     pub changes: u64,
     /// Changes of nothing but the surroundings found since the start.
     pub minor_changes: u64,
-    /// Failures since the start, by cause.
+    /// Failures since the crawl began, by cause; pages that are excluded are counted once.
     pub failures: BTreeMap<String, u64>,
     /// Links that led into traps since the start.
     pub trapped: u64,
@@ -57,10 +79,51 @@ pub struct Status {
     pub never_revisited: u64,
     /// Revisits per second allowed.
     pub revisit_budget: f64,
+    /// The limit by which the crawl ends.
+    #[serde(default)]
+    pub limit: Option<String>,
+    /// Who is told of changes.
+    #[serde(default)]
+    pub webhooks: Vec<WebhookView>,
     /// Seconds until something is due.
     pub next_due_in: Option<f64>,
     /// The hosts that answer slowest, with seconds.
     pub slowest_hosts: Vec<(String, f64)>,
+    /// The hosts that new pages wait for longest.
+    #[serde(default)]
+    pub held_up: Vec<HeldUp>,
+    /// Seconds until every page known has been visited once, by politeness alone.
+    #[serde(default)]
+    pub first_pass_seconds: Option<f64>,
+    /// Some of the hosts that are being asked now.
+    #[serde(default)]
+    pub asked_now: Vec<String>,
+}
+
+/// A host that new pages wait for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeldUp {
+    /// Scheme, name and port.
+    pub host: String,
+    /// New pages waiting.
+    pub new_waiting: u64,
+    /// Seconds that they take, one after the other.
+    pub seconds: f64,
+    /// What it waits for now.
+    pub waits_for: String,
+}
+
+/// What pages embed, counted apart from them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequisiteCounts {
+    /// Found.
+    pub known: u64,
+    /// Of which there is a copy.
+    pub fetched: u64,
+    /// Waiting to be fetched.
+    pub waiting: u64,
+    /// Not there, not allowed, or given up.
+    pub missing: u64,
 }
 
 /// A host, as it is scheduled.
@@ -97,6 +160,9 @@ pub struct PageWait {
     pub chance_fresh: Option<f64>,
     /// When it is due, in seconds since the epoch.
     pub due: Option<f64>,
+    /// Its host may not be asked before, in seconds since the epoch.
+    #[serde(default)]
+    pub host_opens: Option<f64>,
     /// What it waits for.
     pub waits_for: String,
 }

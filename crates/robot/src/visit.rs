@@ -5,26 +5,35 @@ mod fetch;
 mod pack;
 
 use self::fetch::RobotsTxt;
+pub(crate) use self::fetch::Watched;
 use crate::cause;
 use crate::clock::{Clock, Now};
 use crate::config::Config;
 use crate::message::{Done, Event, Found, Job, Task, Visit, VisitResult, Visited};
-use crate::reading::{Rules, Standpoint};
+use crate::overrides::Headers;
+use crate::reading::{Rules, Standpoint, deeper};
 use ::fetch::{Exchange, Fetcher, Truncation, Validators};
 use compare::{Answer, Comparison};
 use frontier::robots::Verdict;
 use pack::{Packers, Records};
 use std::net::IpAddr;
 use std::sync::Arc;
-use storage::{PageAddress, PageRow, Reader, Time};
+use storage::archive::Packed;
+use storage::{PageAddress, PageRow, PageState, REQUISITE, Reader, Time};
 use url::Url;
+
+/// Bodies as transferred: reading one takes longer than handing it over does.
+const LONG_BODY: usize = 64 << 10;
 
 /// What all workers share.
 pub(crate) struct Workers {
     fetcher: Fetcher,
+    headers: Headers,
     reader: Reader,
     clock: Clock,
     intake: Intake,
+    /// Long bodies are read at so many places at a time.
+    desks: tokio::sync::Semaphore,
     /// Tells the keeper.
     tell: Box<dyn Fn(Event) + Send + Sync>,
 }
@@ -45,23 +54,26 @@ pub fn millis(seconds: f64) -> Time {
 impl Workers {
     pub fn new(
         config: &Config,
-        fetcher: Fetcher,
+        (fetcher, headers): (Fetcher, Headers),
         reader: Reader,
         rules: Arc<Rules>,
         clock: Clock,
         tell: Box<dyn Fn(Event) + Send + Sync>,
     ) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             fetcher,
+            headers,
             reader,
             clock,
             intake: Intake::new(config, rules),
+            desks: tokio::sync::Semaphore::new(cores),
             tell,
         }
     }
 
     /// Does one job; says what came of it.
-    pub async fn work(&self, job: Job) -> Event {
+    pub async fn work(&self, job: Job, watched: &Watched) -> Event {
         let Job { ticket, task } = job;
         let now = self.clock.now();
         match task {
@@ -82,10 +94,10 @@ impl Workers {
                     hops,
                     previous,
                 };
-                self.robots(wanted, now).await
+                self.robots(wanted, watched, now).await
             }
             Task::Visit(visit) => {
-                let visited = Box::new(self.visit(ticket, &visit, now).await);
+                let visited = Box::new(self.visit(ticket, &visit, watched, now).await);
                 Event::Visited { ticket, visited }
             }
         }
@@ -96,12 +108,13 @@ impl Workers {
         let found = self.fetcher.resolve(name).await;
         let found = found.map_err(|error| error.code())?;
         let mut addresses = found.addresses.into_iter();
-        let address = addresses.find(|&a| self.intake.rules.scope.judge_address(a).is_in());
+        let scope = self.intake.rules.scope();
+        let address = addresses.find(|&a| scope.judge_address(a).is_in());
         let address = address.ok_or(cause::ADDRESS)?;
         Ok((address, found.expires_in.as_secs_f64().max(1.0)))
     }
 
-    async fn visit(&self, ticket: u64, visit: &Visit, now: Now) -> Visited {
+    async fn visit(&self, ticket: u64, visit: &Visit, watched: &Watched, now: Now) -> Visited {
         let row = self.reader.page(visit.page).ok().flatten();
         let row = row.unwrap_or_default();
         let address = match self.reader.address(visit.page) {
@@ -123,7 +136,7 @@ impl Workers {
         };
         let validators = Intake::validators(visit, &row);
         let fetched = self
-            .page(ticket, visit, &url, validators.as_ref(), now)
+            .page((ticket, watched), visit, &url, validators.as_ref(), now)
             .await;
         let mut visited = match &fetched.answer {
             Err(error) => self.intake.failed(visit, now, row, error.code()),
@@ -134,13 +147,28 @@ impl Workers {
                     depth: address.depth,
                     at: millis(now.wall),
                 };
-                self.intake
-                    .take_in(visit, from, now, row, exchange, validators.is_some())
+                let take_in = || {
+                    let conditional = validators.is_some();
+                    self.intake
+                        .take_in(visit, from, now, row, exchange, conditional)
+                };
+                self.read(exchange.body.len(), take_in).await
             }
         };
+        visited.done.weight = self.intake.rules.weights.of(&url);
         visited.millis = fetched.took.as_millis().min(u128::from(u32::MAX)) as u32;
         visited.bytes = fetched.bytes().min(u64::from(u32::MAX)) as u32;
         visited
+    }
+
+    /// Reads a body of so many bytes. Long ones take turns: the network, and whoever asks how the
+    /// crawl goes, must not wait until all are read.
+    async fn read(&self, bytes: usize, take_in: impl FnOnce() -> Visited) -> Visited {
+        if bytes < LONG_BODY {
+            return take_in();
+        }
+        let _turn = self.desks.acquire().await;
+        tokio::task::block_in_place(take_in)
     }
 
     /// No request was made.
@@ -181,9 +209,7 @@ impl Intake {
             return excluded(cause::OUT_OF_SCOPE);
         };
         match &visit.standing {
-            _ if !self.rules.scope.judge(&url, address.depth).is_in() => {
-                excluded(cause::OUT_OF_SCOPE)
-            }
+            _ if !self.rules.is_in(&url, address.depth) => excluded(cause::OUT_OF_SCOPE),
             Some(standing) if !standing.allows(&self.rules.agent, &url) => {
                 if standing.verdict == Verdict::DisallowForNow {
                     refused(Comparison::of(VisitResult::NotNow))
@@ -198,6 +224,12 @@ impl Intake {
     /// What the page is asked for with, if only a newer one is wanted.
     pub fn validators(visit: &Visit, row: &PageRow) -> Option<Validators> {
         visit.conditional.then(|| compare::validators_of(row))?
+    }
+
+    /// What is archived of a robots.txt, if anything is.
+    fn robots_record(&self, from: Standpoint, exchange: &Exchange) -> Option<Packed> {
+        let is_answer = exchange.status < 429;
+        (self.archive && is_answer).then(|| self.packers.answer(from, exchange))
     }
 
     /// What is to be stored of a request without an answer.
@@ -240,7 +272,14 @@ impl Intake {
                 Some(location) => self.redirect(visit, from, now, row, exchange, &location),
                 None => failed(row, cause::REFUSED),
             },
-            404 | 410 => report(visit, now, compare::missing(row, status, now.wall)),
+            404 | 410 => {
+                let known = row.state == PageState::Gone;
+                let record = (self.archive && !known).then(|| self.packers.answer(from, exchange));
+                Visited {
+                    record: record.map(|record| (record, false)),
+                    ..report(visit, now, compare::missing(row, status, now.wall))
+                }
+            }
             429 => failed(row, cause::TOO_MANY),
             500.. => failed(row, cause::SERVER_ERROR),
             _ => failed(row, cause::REFUSED),
@@ -258,7 +297,7 @@ impl Intake {
         let content_type = exchange.content_type();
         let is_wanted = content_type
             .as_deref()
-            .is_none_or(|content_type| self.rules.scope.judge_type(content_type).is_in());
+            .is_none_or(|content_type| self.rules.scope().judge_type(content_type).is_in());
         if !is_wanted {
             return report(visit, now, compare::excluded(row, cause::TYPE, now.wall));
         }
@@ -273,11 +312,13 @@ impl Intake {
             self.packers
                 .copy(from, exchange, &original, digest, &comparison)
         });
-        let first = comparison.is_first();
+        let first = comparison.is_first() && !visit.requisite;
+        let mut links = reading.links;
+        links.extend(reading.requisites);
         Visited {
             record: records.copy,
             request: records.request,
-            links: reading.links,
+            links,
             print: first.then(|| (reading.text.print, from.url.clone())),
             ..report(visit, now, comparison)
         }
@@ -292,12 +333,15 @@ impl Intake {
         exchange: &Exchange,
         location: &str,
     ) -> Visited {
-        let depth = from.depth.saturating_add(1);
+        let depth = match from.depth {
+            REQUISITE => REQUISITE,
+            depth => deeper(depth, 1),
+        };
         let target: Option<Found> = self.rules.found(from, from.url, location, depth);
         let comparison = compare::redirect(row, exchange.status, location, now.wall);
         let keep = self.archive && !comparison.is_unchanged();
         Visited {
-            record: keep.then(|| self.packers.redirect(from, exchange)),
+            record: keep.then(|| (self.packers.answer(from, exchange), true)),
             redirect: target.is_some(),
             links: target.into_iter().collect(),
             ..report(visit, now, comparison)
@@ -312,11 +356,13 @@ fn report(visit: &Visit, now: Now, comparison: Comparison) -> Visited {
             page: visit.page,
             host: visit.host,
             new: visit.new,
+            weight: 1.0,
             at: now,
             result: comparison.result,
             failures: comparison.failures,
             liar: comparison.liar,
             cut: comparison.cut,
+            requisite: visit.requisite,
         },
         row: comparison.row,
         status: comparison.status,

@@ -30,6 +30,9 @@ fn config(web: &Web, running: &Running, data: &Path) -> Config {
     config.fetch.first_byte_seconds = 1.0;
     config.fetch.body_seconds = 2.0;
     config.state.synced = false;
+    // pages change within seconds here
+    config.revisit.least_interval = "0".into();
+    config.revisit.least_chance = 0.0;
     config
 }
 

@@ -5,6 +5,8 @@
 //! stated interval against the page's rate, or, where pages have no rate, against what the next
 //! visits find.
 
+pub mod live;
+
 use crate::world::{Changes, Copies, Observe, Start, World};
 use freshness::estimate::{Belief, Population, Posterior, observation};
 use freshness::policy::{Next, Outcome, Policy};

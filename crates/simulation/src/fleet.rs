@@ -5,6 +5,8 @@
 
 pub mod checks;
 pub mod engine;
+pub mod file;
+pub mod fresh;
 pub mod process;
 pub mod report;
 pub mod scenario;
@@ -13,7 +15,7 @@ mod world;
 
 pub use report::{Failure, Report};
 pub use scenario::{Fault, Scenario};
-pub use world::Outcome;
+pub use world::{Happening, Moment, Outcome};
 
 /// Runs a scenario to its end.
 pub fn run(scenario: &Scenario) -> Result<Report, Failure> {

@@ -1,9 +1,11 @@
 //! The archive: WARC 1.1 files, one gzip member for each record, and their CDXJ index.
 
 pub mod date;
+mod id;
 mod index;
 mod lines;
 mod lookup;
+mod prune;
 mod read;
 mod record;
 mod recover;
@@ -17,8 +19,10 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+pub use id::{ArchiveId, id, identify};
 pub use index::{IndexEntry, digest_text};
 pub use lookup::{Version, lookup, version};
+pub use prune::{Keep, Pruned, prune};
 pub use read::{Flaw, RECORD_LIMIT, Record, Records, read, records};
 pub use record::{Exchange, HttpVersion, Original, Packed, Packer, Revisit, Truncated};
 pub use verify::{VerifyReport, verify, verify_copies};

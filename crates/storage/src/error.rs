@@ -57,6 +57,19 @@ pub enum Error {
     /// A host number that was never given out.
     #[error("there is no host {0}")]
     NoSuchHost(u32),
+    /// The number of an archive that was never given out.
+    #[error("there is no archive {0}")]
+    NoSuchArchive(u16),
+    /// Bytes that are no package of hosts.
+    #[error("no package of hosts: at byte {at} of {length}, expected {expected}")]
+    Package {
+        /// Where.
+        at: usize,
+        /// How long it is.
+        length: usize,
+        /// What should be there.
+        expected: &'static str,
+    },
     /// A value that does not fit its format.
     #[error("{what} of {length} bytes is too long (at most {limit})")]
     TooLong {

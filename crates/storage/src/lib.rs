@@ -8,13 +8,14 @@ mod wire;
 
 use std::path::Path;
 
-pub use archive::{Archive, Place};
+pub use archive::{Archive, ArchiveId, Place};
 pub use error::{Error, Result};
 pub use store::{
-    Admission, Batch, Candidate, Causes, Damage, Durability, HostId, HostRow, MEMO_LIMIT, Mark,
-    NOTE_LIMIT, NOTES_LIMIT, Observation, Observations, Order, Outcome, PageAddress, PageBrief,
-    PageEntry, PageId, PageRow, PageState, Position, RECORD_LIMIT, Reader, Selected, StateCounts,
-    Store, StoreOptions, Totals, Wanted, is_in_use,
+    ARCHIVES_LIMIT, Admission, ArchiveNumber, Batch, Candidate, Causes, Damage, Durability,
+    ENTRY_LIMIT, HostId, HostRow, MEMO_LIMIT, Mark, NOTE_LIMIT, NOTES_LIMIT, Observation,
+    Observations, Order, Outcome, PACKAGE_LIMIT, Package, PackedPage, PageAddress, PageBrief,
+    PageEntry, PageId, PageRow, PageState, Position, RECORD_LIMIT, REQUISITE, Reader, Selected,
+    StateCounts, Store, StoreOptions, Totals, URL_LIMIT, Unpacked, Wanted, is_in_use, log_end,
 };
 
 /// Milliseconds since the Unix epoch, given by the caller.

@@ -2,6 +2,7 @@
 
 mod account;
 mod admission;
+mod archives;
 mod brief;
 mod commit;
 mod directory;
@@ -10,6 +11,8 @@ mod journal;
 mod migrate;
 mod note;
 mod observation;
+mod outbox;
+mod package;
 mod page;
 mod reader;
 mod record;
@@ -26,12 +29,15 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
-pub use admission::{Admission, Candidate, PageAddress, URL_LIMIT};
+pub use admission::{Admission, Candidate, PageAddress, REQUISITE, URL_LIMIT};
+pub use archives::{ARCHIVES_LIMIT, ArchiveNumber};
 pub use brief::{MEMO_LIMIT, PageBrief};
 pub use directory::is_in_use;
 pub use host::HostRow;
 pub use note::NOTE_LIMIT;
-pub use observation::{Observation, Observations, Outcome, Position};
+pub use observation::{Observation, Observations, Outcome, Position, log_end};
+pub use outbox::ENTRY_LIMIT;
+pub use package::{PACKAGE_LIMIT, Package, PackedPage, Unpacked};
 pub use page::{NOTES_LIMIT, PageRow, PageState};
 pub use reader::{PageEntry, Reader};
 pub use record::RECORD_LIMIT;
@@ -45,8 +51,10 @@ pub(crate) use tests::fast_directory;
 
 use crate::error::{Error, Result};
 use account::Account;
+use archives::Archives;
 use host::Extent;
 use journal::Journal;
+use outbox::Outbox;
 use record::Kept;
 use seen::Seen;
 use tables::Table;
@@ -117,6 +125,10 @@ pub struct Batch {
     pub learnt: Option<Vec<u8>>,
     /// The same of what the keeper knows besides.
     pub keeper: Option<Vec<u8>>,
+    /// What is for others, up to [`ENTRY_LIMIT`] bytes each: kept until there is a receipt for it.
+    pub outbox: Vec<Vec<u8>>,
+    /// The numbers of such entries that others have now; those that are not known do not matter.
+    pub receipts: Vec<u64>,
 }
 
 /// Something that could not be read when the store was opened. Everything else could.
@@ -154,6 +166,8 @@ pub struct Store {
     learnt: Kept,
     keeper: Kept,
     account: Account,
+    outbox: Outbox,
+    archives: Archives,
     checkpoint: Option<JoinHandle<Result<()>>>,
     broken: Option<String>,
     damage: Vec<Damage>,
@@ -214,6 +228,7 @@ impl Store {
             + self.host_names.memory()
             + self.extents.capacity() * size_of::<Option<Extent>>()
             + self.account.memory()
+            + self.outbox.memory()
             + self.new_slots.capacity()
             + self.new_urls.capacity()
     }
@@ -328,6 +343,7 @@ impl Store {
                         etag: None,
                         modified: None,
                         place: None,
+                        away: None,
                         copied: None,
                         failures_in_a_row: 0,
                         last_failure: None,

@@ -25,6 +25,29 @@ pub struct Missing {
 pub struct MissingPage {
     pub url: String,
     pub why: String,
+    #[serde(skip)]
+    pub prospect: Prospect,
+}
+
+/// What is to be expected of a page that is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prospect {
+    /// It was not tried yet.
+    Open,
+    /// The next try may succeed.
+    Doubtful,
+    /// Only other settings can help.
+    None,
+}
+
+impl Prospect {
+    fn after(cause: u8) -> Self {
+        if robot::cause::is_settled(cause) {
+            Self::None
+        } else {
+            Self::Doubtful
+        }
+    }
 }
 
 /// Why a page is missing, as far as its row tells.
@@ -57,8 +80,8 @@ impl Missing {
         )?;
         for (page, why) in named {
             let url = reader.address(page)?.url;
-            let why = words(&reader, &why);
-            missing.pages.push(MissingPage { url, why });
+            let (why, prospect) = words(&reader, &why);
+            missing.pages.push(MissingPage { url, why, prospect });
         }
         Ok(missing)
     }
@@ -78,41 +101,52 @@ fn seeds(reader: &Reader, config: &Config) -> Result<HashSet<PageId>> {
 
 /// Nothing for a page that was had, and for one that is not to be had unless it is a seed.
 fn why(brief: &PageBrief, is_seed: bool) -> Option<Why> {
+    // pages are what was asked for; what they embed is counted
+    if brief.is_requisite() {
+        return None;
+    }
     let failed = brief.last_failure.map(|(_, cause)| Why::Failed(cause));
     match brief.state {
         PageState::New => Some(failed.unwrap_or(Why::Untried(brief.host))),
         PageState::Gone => Some(Why::Gone(brief.status)),
         PageState::Excluded if is_seed => failed,
-        PageState::Excluded => None,
+        PageState::Excluded | PageState::Elsewhere => None,
         // a copy that could not be made new is one all the same
         PageState::Live | PageState::Redirect => failed.filter(|_| brief.failures_in_a_row > 0),
     }
 }
 
-fn words(reader: &Reader, why: &Why) -> String {
+fn words(reader: &Reader, why: &Why) -> (String, Prospect) {
     match why {
-        Why::Failed(cause) => robot::cause::word(*cause).to_owned(),
-        Why::Gone(status) => format!("{status}: not there"),
+        Why::Failed(cause) => (told(*cause), Prospect::after(*cause)),
+        Why::Gone(status) => (format!("{status}: not there"), Prospect::Doubtful),
         Why::Untried(host) => {
-            let row = reader
-                .hosts()
-                .ok()
-                .and_then(|mut hosts| hosts.nth(host.0 as usize));
-            let Some(Ok((_, row))) = row else {
-                return "never tried".into();
+            let Ok(Some(row)) = reader.host(*host) else {
+                return ("never tried".into(), Prospect::Open);
             };
             let kept = offline::host(&row.blob);
             if let Some(cause) = kept.no_address {
-                return format!("no address: {}", robot::cause::word(cause));
+                let why = format!("no address: {}", told(cause));
+                return (why, Prospect::after(cause));
             }
             let unreachable = kept
                 .standing
                 .is_some_and(|standing| standing.unreachable_since.is_some());
             if unreachable {
-                "its host's robots.txt cannot be had".into()
+                let why = "its host's robots.txt cannot be had";
+                (why.into(), Prospect::Doubtful)
             } else {
-                "not reached before the end".into()
+                ("not reached before the end".into(), Prospect::Open)
             }
         }
+    }
+}
+
+/// A cause, and what can be done about it.
+fn told(cause: u8) -> String {
+    let word = robot::cause::word(cause);
+    match robot::cause::advice(cause) {
+        Some(advice) => format!("{word}: {advice}"),
+        None => word.to_owned(),
     }
 }

@@ -17,11 +17,28 @@ pub fn read_config(path: Option<&Path>) -> Result<Config> {
     };
     let text = std::fs::read_to_string(path)
         .map_err(|error| BadInput::file(path, format!("cannot be read: {error}")))?;
-    let config = Config::parse(&text).map_err(|error| BadInput::file(path, error))?;
+    let mut config = Config::parse(&text).map_err(|error| BadInput::file(path, error))?;
+    stand_beside(&mut config, &text, path);
     config
         .check()
         .map_err(|error| BadInput::file(path, error))?;
     Ok(config)
+}
+
+/// Files named in a configuration are relative to it; the directory that nobody named is where one is.
+fn stand_beside(config: &mut Config, text: &str, path: &Path) {
+    let beside = path.parent().unwrap_or(Path::new(""));
+    let written: Option<toml::Table> = text.parse().ok();
+    if written.is_some_and(|table| table.contains_key("data")) {
+        config.data.0 = beside.join(&config.data.0);
+    }
+    let secrets = config.webhooks.iter_mut();
+    let secrets = secrets.filter_map(|hook| hook.secret_file.as_mut());
+    for file in config.fetch.extra_roots.iter_mut().chain(secrets) {
+        let found = beside.join(&*file);
+        // kept with the crawl, which may go on from elsewhere
+        *file = std::path::absolute(&found).unwrap_or(found);
+    }
 }
 
 /// The configuration that the crawl of this directory was last started with.
@@ -52,7 +69,7 @@ pub fn log(verbose: bool, json: bool) {
     let targets = Targets::new()
         .with_default(LevelFilter::WARN)
         .with_targets(ours);
-    let log = fmt::layer().with_writer(std::io::stderr);
+    let log = fmt::layer().with_writer(|| desk::live::Stderr);
     let to = tracing_subscriber::registry().with(targets);
     // a second command in the same process keeps the first one's log
     let _ = if json {

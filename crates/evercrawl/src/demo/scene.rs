@@ -1,6 +1,7 @@
 //! The demo's web, and the robot that crawls it.
 
 use super::Arguments;
+use crate::terminal::named;
 use anyhow::{Context, Result, anyhow};
 use robot::config::Config;
 use robot::view::Status;
@@ -90,12 +91,12 @@ impl Scene {
     pub fn line(&self) -> String {
         let status = self.crawl.status();
         format!(
-            "day {:>3.0}: {} pages known, {} copied, {} requests, {} changes found; fresh: {:.1} % true, {} estimated",
+            "day {:>3.0}: {} known, {} copied, {}, {} found; fresh: {:.1} % true, {} estimated",
             self.running.now(),
-            status.pages_known,
+            so_many(status.pages_known, "page"),
             status.pages_fetched,
-            status.requests,
-            status.changes,
+            so_many(status.requests, "request"),
+            so_many(status.changes, "change"),
             100.0 * self.truth_now(),
             per_cent(status.estimated_freshness),
         )
@@ -107,17 +108,17 @@ impl Scene {
         let bar = |share: f64| "█".repeat((share.clamp(0.0, 1.0) * 40.0).round() as usize);
         let estimate = status.estimated_freshness.unwrap_or(0.0);
         format!(
-            "  day {:>3.0}   {} pages known · {} copied · {} waiting\n  \
-             requests  {} · {:.0}/s · {} changes found · {} minor\n  \
+            "  day {:>3.0}   {} known · {} copied · {} waiting\n  \
+             requests  {} · {:.0}/s · {} found · {} minor\n  \
              true      {:>6} {}\n  \
              estimated {:>6} {}\n",
             self.running.now(),
-            status.pages_known,
+            so_many(status.pages_known, "page"),
             status.pages_fetched,
             status.new_waiting,
             status.requests,
             status.requests_per_second,
-            status.changes,
+            so_many(status.changes, "change"),
             status.minor_changes,
             per_cent(Some(truth)),
             bar(truth),
@@ -174,17 +175,22 @@ fn config(web: &Web, running: &Running, data: PathBuf) -> Config {
         ..Config::default()
     };
     config.data.0 = data;
-    config.identity.contact = "https://evercrawl.example/demo".into();
     config.scope.suffixes = vec!["demo.test".into()];
     config.politeness.interval = frontier::politeness::Interval::Fixed { seconds: DELAY };
     config.budget.requests_per_second = 2.0 * BUDGET;
     config.revisit.budget = format!("{BUDGET}/second");
     // a day is a second here
     config.revisit.first_guess_days = 1.0 / 86_400.0;
+    config.revisit.least_interval = "0".into();
+    config.revisit.least_chance = 0.0;
     config.fetch.allow_networks = vec!["127.0.0.0/8".into()];
     let hosts = running.addresses.iter();
     config.fetch.hosts = hosts.map(|(name, &at)| (name.clone(), vec![at])).collect();
     config
+}
+
+fn so_many(number: u64, one: &str) -> String {
+    format!("{number} {}", named(number, one))
 }
 
 pub fn per_cent(share: Option<f64>) -> String {

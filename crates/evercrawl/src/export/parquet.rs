@@ -12,6 +12,8 @@ use thrift::Thrift;
 const MAGIC: &[u8; 4] = b"PAR1";
 /// Rows of a group: what is held in memory.
 const GROUP: usize = 100_000;
+/// Bytes of a group, where rows are long.
+const GROUP_BYTES: usize = 64 << 20;
 
 // the format's own numbers
 const INT64: usize = 2;
@@ -133,7 +135,8 @@ impl<W: Write> Parquet<W> {
 
     pub fn end_row(&mut self) -> io::Result<()> {
         self.rows += 1;
-        if self.rows == GROUP {
+        let bytes: usize = self.columns.iter().map(|column| column.values.len()).sum();
+        if self.rows == GROUP || bytes >= GROUP_BYTES {
             self.end_group()?;
         }
         Ok(())

@@ -4,6 +4,7 @@ use super::{columns, open_existing};
 use crate::bad_input::BadInput;
 use crate::terminal;
 use anyhow::Result;
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -29,9 +30,14 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "csv")]
     json: bool,
 
-    /// Print the answer as CSV
+    /// Print the answer as CSV; cells that a spreadsheet would take for a formula have an apostrophe
+    /// before them
     #[arg(long)]
     csv: bool,
+
+    /// Leave the cells of CSV as they are
+    #[arg(long, requires = "csv")]
+    raw: bool,
 }
 
 /// Runs the command.
@@ -55,7 +61,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         writer.write_record(&answer.columns)?;
         for row in &answer.rows {
-            writer.write_record(row.iter().map(|field| field.as_deref().unwrap_or("")))?;
+            let cells = row.iter().map(|field| field.as_deref().unwrap_or(""));
+            let inert = |cell| {
+                if arguments.raw {
+                    Cow::Borrowed(cell)
+                } else {
+                    desk::cell::inert(cell)
+                }
+            };
+            writer.write_record(cells.map(inert).map(Cow::into_owned).collect::<Vec<_>>())?;
         }
         String::from_utf8(writer.into_inner()?)?
     } else {

@@ -2,7 +2,7 @@
 
 use crate::bad_input::BadInput;
 use crate::data::{self, host_name, store_in_place_of};
-use crate::terminal::{complain, grouped, progress};
+use crate::terminal::{complain, count, progress};
 use anyhow::Result;
 use desk::hosts::Hosts;
 use rayon::prelude::*;
@@ -10,7 +10,7 @@ use robot::links::{LinkReader, Links};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use storage::archive::{self, Place};
-use storage::{HostId, PageId, PageState, Reader};
+use storage::{HostId, PageId, PageState, REQUISITE, Reader};
 use url::Url;
 
 /// Pages read at a time, on all cores.
@@ -37,11 +37,13 @@ pub fn read(directory: &Path) -> Result<Hosts> {
         return Err(bad(reason).into());
     }
     if known.damaged > 0 {
-        let damaged = grouped(known.damaged);
         let name = directory.display();
         complain(
             "warning",
-            &format!("{name}: {damaged} pages cannot be read; their links are missing"),
+            &format!(
+                "{name}: {} cannot be read; links on them are missing",
+                count(known.damaged as u64, "page")
+            ),
         );
     }
     Ok(known.hosts)
@@ -83,9 +85,16 @@ impl Known {
                 damaged += 1;
                 continue;
             };
+            if page.depth == REQUISITE {
+                continue;
+            }
             let row = page.row.unwrap_or_default();
             // the others are not asked for any more
-            if !matches!(row.state, PageState::Gone | PageState::Excluded) {
+            let is_visited = !matches!(
+                row.state,
+                PageState::Gone | PageState::Excluded | PageState::Elsewhere
+            );
+            if is_visited {
                 hosts.pages[host as usize] += 1;
             }
             if let (PageState::Live | PageState::Redirect, Some(place)) = (row.state, row.place) {

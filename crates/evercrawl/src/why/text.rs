@@ -4,7 +4,8 @@ use super::Why;
 use crate::crawl::bytes;
 use crate::moment::{Moment, duration};
 use crate::page_view::PageView;
-use crate::terminal::{plain, short};
+use crate::terminal::{count, plain, short};
+use frontier::retry_after::LONGEST;
 use parse::change::Noise;
 use std::fmt::Write;
 
@@ -29,11 +30,9 @@ pub fn text(why: &Why) -> String {
     }
     row("scope", &scope(why));
     if let Some(cause) = why.no_address {
-        let hint = if cause == robot::cause::word(robot::cause::ADDRESS) {
-            " (not public; fetch.allow_networks may let it in)"
-        } else {
-            ""
-        };
+        let hint =
+            robot::cause::advice(cause).map_or_else(String::new, |hint| format!(" ({hint})"));
+        let cause = robot::cause::word(cause);
         row("address", &format!("none for its host: {cause}{hint}"));
     }
     row("robots.txt", &robots(why));
@@ -53,11 +52,17 @@ pub fn text(why: &Why) -> String {
     if page.cut_links > 0 {
         row(
             "cut",
-            &format!("{} links on it are too long to follow", page.cut_links),
+            &format!(
+                "{} on it too long to follow",
+                count(u64::from(page.cut_links), "link")
+            ),
         );
     }
     if let Some(target) = &why.redirects_to {
         row("leads to", target);
+    }
+    if let Some(trap) = &why.trap {
+        row("trap", trap);
     }
     if let (Some(at), Some(cause)) = (page.last_failure, page.failure) {
         row("failed", &format!("{at}: {cause}"));
@@ -103,6 +108,9 @@ fn robots(why: &Why) -> String {
     let mut robots = why.robots.why.clone();
     if let Some(delay) = why.robots.crawl_delay {
         let _ = write!(robots, "; Crawl-delay {delay} s");
+        if delay > LONGEST {
+            let _ = write!(robots, " (kept as a day, the longest there is)");
+        }
     }
     if let Some(until) = why.robots.until {
         let _ = write!(robots, "; holds until {until}");
@@ -112,10 +120,13 @@ fn robots(why: &Why) -> String {
 
 fn origin(why: &Why, page: &PageView) -> String {
     let mut origin = format!("{}; known since {}", page.state.word(), page.added);
-    let _ = match (&why.found_on, page.depth) {
+    let _ = match (&why.found_on, page.depth.unwrap_or(0)) {
+        (Some(from), _) if page.is_requisite() => write!(origin, ", embedded by {from}"),
         (None, _) => write!(origin, ", where the crawl began"),
-        (Some(from), 1) => write!(origin, ", 1 link from a seed, found on {from}"),
-        (Some(from), depth) => write!(origin, ", {depth} links from a seed, found on {from}"),
+        (Some(from), depth) => {
+            let links = count(u64::from(depth), "link");
+            write!(origin, ", {links} from a seed, found on {from}")
+        }
     };
     origin
 }
@@ -131,10 +142,15 @@ fn fetched(page: &PageView) -> String {
     if let Some(length) = page.length {
         let _ = write!(fetched, ", {}", bytes(length));
     }
+    if page.cut {
+        fetched.push_str(" (cut)");
+    }
     let _ = write!(
         fetched,
-        "; {} visits, {} changes, {} minor",
-        page.visits, page.changes, page.minor
+        "; {}, {}, {} minor",
+        count(u64::from(page.visits), "visit"),
+        count(u64::from(page.changes), "change"),
+        page.minor
     );
     if let Some(change) = page.last_change {
         let _ = write!(fetched, "; as it is since {change}");

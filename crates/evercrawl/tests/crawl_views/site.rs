@@ -89,7 +89,7 @@ impl Scene {
             data = "{}"
             identity.contact = "https://views.example/"
             politeness.interval = {{ rule = "fixed", seconds = 0.02 }}
-            revisit = {{ budget = "30/second", first_guess_days = 1e-5 }}
+            revisit = {{ budget = "30/second", first_guess_days = 1e-5, least_interval = "0", least_chance = 0 }}
             fetch.allow_networks = ["127.0.0.0/8"]
             fetch.hosts = {{ "{HOST}" = ["127.77.0.1"], "{OTHER}" = ["127.77.0.2"] }}
             "#,

@@ -10,6 +10,7 @@ pub struct Answers {
     pub address: Ipv4Addr,
     pub port: u16,
     asked: Arc<Mutex<Vec<String>>>,
+    heads: Arc<Mutex<Vec<String>>>,
 }
 
 impl Answers {
@@ -19,23 +20,30 @@ impl Answers {
         let listener = TcpListener::bind((address, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let (heard, answer) = (asked.clone(), Arc::new(answer));
+        let heads = Arc::new(Mutex::new(Vec::new()));
+        let (heard, answer) = ((asked.clone(), heads.clone()), Arc::new(answer));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (heard, answer) = (heard.clone(), answer.clone());
                 // the client may close before it has heard all
-                std::thread::spawn(move || drop(converse(stream, &heard, &*answer)));
+                std::thread::spawn(move || drop(converse(stream, &heard.0, &heard.1, &*answer)));
             }
         });
         Self {
             address,
             port,
             asked,
+            heads,
         }
     }
 
     pub fn url(&self, path: &str) -> String {
         format!("http://{}:{}{path}", self.address, self.port)
+    }
+
+    /// The heads of all requests so far.
+    pub fn heads(&self) -> Vec<String> {
+        self.heads.lock().unwrap().clone()
     }
 
     /// The paths asked for so far.
@@ -47,6 +55,7 @@ impl Answers {
 fn converse(
     mut stream: TcpStream,
     heard: &Mutex<Vec<String>>,
+    heads: &Mutex<Vec<String>>,
     answer: &dyn Fn(&str) -> Vec<u8>,
 ) -> std::io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(10)))?;
@@ -60,6 +69,7 @@ fn converse(
     }
     let head = String::from_utf8_lossy(&head).into_owned();
     let path = head.split(' ').nth(1).unwrap_or_default();
+    heads.lock().unwrap().push(head.clone());
     heard.lock().unwrap().push(path.to_owned());
     stream.write_all(&answer(path))
 }

@@ -42,6 +42,9 @@ impl Crawler {
             .with("budget.requests_per_second", "0")
             .with("fetch.first_byte_seconds", "1")
             .with("fetch.body_seconds", "2")
+            // pages change within seconds here
+            .with("revisit.least_interval", "\"0\"")
+            .with("revisit.least_chance", "0")
             .delay(DELAY)
     }
 
@@ -86,7 +89,10 @@ impl Crawler {
     pub fn config(&self) -> PathBuf {
         let path = self.directory.path().join("crawl.toml");
         let lines = self.settings.iter().map(|(k, v)| format!("{k} = {v}\n"));
-        fs::write(&path, lines.collect::<String>()).unwrap();
+        // a crawl that is starting may be reading it
+        let new = self.directory.path().join("crawl.toml.new");
+        fs::write(&new, lines.collect::<String>()).unwrap();
+        fs::rename(new, &path).unwrap();
         path
     }
 

@@ -209,4 +209,13 @@ fn a_user_agent_names_a_contact() {
         let error = fetch::Fetcher::new(fetch::Options::new(anonymous)).err();
         assert_eq!(error, Some(fetch::BuildError::UserAgent), "{anonymous:?}");
     }
+    for known in [
+        "bot/1.0 (+https://example.org/bot)",
+        "bot/1.0 (no contact given)",
+    ] {
+        assert!(
+            fetch::Fetcher::new(fetch::Options::new(known)).is_ok(),
+            "{known:?}"
+        );
+    }
 }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Robot, Route, Task};
-use crate::identity::Unit;
+use crate::identity::{Millis, Unit};
 use crate::io::{Delivery, Outcome, Output};
-use crate::key::Counters;
 use crate::parcel::{Batch, Cargo, Message, Origin, Parcel, Receipt, Subject, To};
 use crate::plan::Version;
 use crate::record::Record;
@@ -17,9 +16,10 @@ const BATCH: usize = 256;
 /// levels of the tree.
 const EXTRA_HOPS: usize = 2;
 
-/// Deliveries that are not acknowledged yet, and how many things that waits for.
+/// Deliveries that are not acknowledged yet: how many things that waits for, and since when. What
+/// is not dealt with in time comes again as another delivery.
 #[derive(Debug, Default)]
-pub(super) struct Transit(BTreeMap<Delivery, usize>);
+pub(super) struct Transit(BTreeMap<Delivery, (usize, Millis)>);
 
 impl Robot {
     pub(super) fn on_message(&mut self, delivery: Delivery, message: Message) {
@@ -71,7 +71,7 @@ impl Robot {
             }
         }
         waits += onward.len();
-        self.transit.0.insert(delivery, waits);
+        self.transit.0.insert(delivery, (waits, self.now));
         if !mine.is_empty() {
             self.tally.most_hops = self.tally.most_hops.max(hops);
         }
@@ -83,7 +83,6 @@ impl Robot {
                         None => server.map(|server| (parcel.name.clone(), server)),
                         Some(_) => None,
                     };
-                    self.counters.taken += 1;
                     self.draft.receipts.push((batch.origin, number, hint));
                     self.take(parcel);
                 }
@@ -126,7 +125,7 @@ impl Robot {
     }
 
     pub(super) fn dealt_with(&mut self, delivery: Delivery) {
-        if let Some(waits) = self.transit.0.get_mut(&delivery) {
+        if let Some((waits, _)) = self.transit.0.get_mut(&delivery) {
             *waits -= 1;
             if *waits == 0 {
                 self.transit.0.remove(&delivery);
@@ -222,7 +221,6 @@ impl Robot {
                     let again = self.outbox.get(number).is_some_and(|k| k.sent.is_some());
                     self.tally.sent_again += u64::from(again);
                     self.tally.sent += u64::from(!again);
-                    self.counters.sent += u64::from(!again);
                     self.outbox.sending(number, self.now);
                 }
                 let batch = Batch {
@@ -270,6 +268,10 @@ impl Robot {
     }
 
     pub(super) fn resend(&mut self) {
+        let (now, patience) = (self.now, 8 * self.settings.resend);
+        self.transit
+            .0
+            .retain(|_, (_, since)| now < *since + patience);
         let Some(then) = self.now.checked_sub(self.settings.resend) else {
             return;
         };
@@ -296,20 +298,9 @@ impl Robot {
         }
     }
 
-    pub(super) fn counters_now(&self) -> Counters {
-        Counters {
-            idle: self.counters.idle
-                && self.outbox.is_empty()
-                && self.pump.is_idle()
-                && self.register.waiting.is_empty()
-                && self.transit.0.is_empty(),
-            ..self.counters
-        }
-    }
-
     pub(super) fn on_load(&mut self, demand: crate::demand::Curve, idle: bool) {
         self.demand = demand;
-        self.counters.idle = idle;
+        self.work.idle = idle;
     }
 
     /// How much is in custody.

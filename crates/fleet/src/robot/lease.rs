@@ -69,6 +69,11 @@ impl Robot {
 
     /// All keys of the bucket have been named.
     pub(super) fn on_polled(&mut self, group: GroupId) {
+        // what the engine does not name it does not have, or not any more
+        let named = &self.named;
+        self.seen
+            .retain(|key, _| key.group != group || named.contains(key));
+        self.named.retain(|key| key.group != group);
         if group != self.lease_key().group {
             return;
         }

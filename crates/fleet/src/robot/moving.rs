@@ -21,16 +21,26 @@ pub(super) struct Arrival {
 }
 
 impl Robot {
-    /// A register has no requests that would have to end.
-    pub(super) fn pack_register(&mut self, number: u8) {
-        let records = self.register_records(number);
-        self.on_exported(Unit::Register(number), records, Ages::default());
-    }
-
-    pub(super) fn on_exported(&mut self, unit: Unit, records: Vec<Record>, ages: Ages) {
-        let (Some(Hold::Closing), Some(session)) = (self.units.get(&unit), self.session) else {
+    pub(super) fn on_exported(
+        &mut self,
+        token: Token,
+        unit: Unit,
+        records: Vec<Record>,
+        mut ages: Ages,
+    ) {
+        let (Some(hold), Some(session)) = (self.units.get(&unit), self.session) else {
             return;
         };
+        let quiet_until = match *hold {
+            Hold::Closing {
+                answer,
+                quiet_until,
+            } if answer == token => quiet_until,
+            _ => return,
+        };
+        // whoever had it before us may have asked a moment ago, and we not at all
+        let quiet = quiet_until.saturating_sub(self.now);
+        ages.left_alone = ages.left_alone.max(quiet);
         let package = Package {
             unit,
             ages,
@@ -54,6 +64,7 @@ impl Robot {
                 pieces: tokens,
                 notice: None,
                 since: self.now,
+                quiet_until,
             },
         );
     }
@@ -90,11 +101,7 @@ impl Robot {
             self.draft.records.push(Record::Receipted(*notice));
             self.outbox.forget(*notice);
         }
-        self.units.insert(unit, Hold::Closing);
-        match unit {
-            Unit::Register(number) => self.pack_register(number),
-            Unit::Server(_) => self.outputs.push(Output::Close(unit)),
-        }
+        self.close(unit);
     }
 
     /// The next owner has it.
@@ -111,8 +118,13 @@ impl Robot {
     /// A package for us: its pieces are fetched before anything is said.
     pub(super) fn on_notice(&mut self, notice: Notice, entry: (Origin, u64), delivery: Delivery) {
         let name: Text = notice.piece(0);
+        if self.imported.contains_key(&name) {
+            // applied once; a second time would only keep the server waiting
+            self.draft.receipts.push((entry.0, entry.1, None));
+            return self.dealt_with(delivery);
+        }
         if self.arrivals.contains_key(&name) {
-            return;
+            return self.dealt_with(delivery);
         }
         for index in 0..notice.pieces {
             self.outputs.push(Output::Get(notice.piece(index)));
@@ -137,10 +149,8 @@ impl Robot {
             return;
         };
         let Some(bytes) = bytes else {
-            // the sender puts it there again when no receipt comes
-            self.tally.incomplete += 1;
-            self.arrivals.remove(&first);
-            return;
+            let arrival = self.arrivals.remove(&first).expect("found above");
+            return self.give_back(&arrival);
         };
         let Some(piece) = arrival.pieces.get_mut(index) else {
             return;
@@ -155,13 +165,13 @@ impl Robot {
     fn import(&mut self, arrival: &Arrival) {
         let pieces: Vec<Arc<[u8]>> = arrival.pieces.iter().flatten().cloned().collect();
         let Ok(package) = Package::join(&arrival.notice, &pieces) else {
-            self.tally.incomplete += 1;
-            return;
+            return self.give_back(arrival);
         };
         if self.route(package.unit) != super::Route::Mine {
-            // delivered again, and passed on
-            return;
+            return self.dealt_with(arrival.delivery);
         }
+        let name = arrival.notice.piece(0);
+        self.imported.insert(name, self.now);
         self.hold(
             package.unit,
             self.now + package.ages.wait(self.settings.interval),
@@ -173,7 +183,6 @@ impl Robot {
             }
         }
         let (origin, number) = arrival.entry;
-        self.counters.taken += 1;
         self.draft.receipts.push((origin, number, None));
         self.draft.deliveries.push(arrival.delivery);
         if let (Unit::Register(number), Some(Hold::Own { .. })) =
@@ -183,13 +192,28 @@ impl Robot {
         }
     }
 
-    /// Pieces that never came are asked for again by the next delivery; packages without a receipt
-    /// are packed again, because the pieces may be gone.
+    /// A package that cannot be opened is the sender's still, who packs it again when no receipt
+    /// comes. Whatever else came with its notice does not wait for that.
+    fn give_back(&mut self, arrival: &Arrival) {
+        self.tally.incomplete += 1;
+        self.dealt_with(arrival.delivery);
+    }
+
+    /// Packages without a receipt are packed again, because the pieces may be gone.
     pub(super) fn advance_moves(&mut self) {
         let now = self.now;
         let patience = 3 * self.settings.resend;
-        self.arrivals
-            .retain(|_, arrival| now < arrival.since + patience / 3);
+        let late = |arrival: &Arrival| now >= arrival.since + patience / 3;
+        let names: Vec<Text> = (self.arrivals.iter())
+            .filter(|(_, arrival)| late(arrival))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in names {
+            let arrival = self.arrivals.remove(&name).expect("listed above");
+            self.give_back(&arrival);
+        }
+        // by then its sender has packed it again, or has the receipt
+        self.imported.retain(|_, at| now < *at + 20 * patience);
         let stale: Vec<Unit> = (self.units.iter())
             .filter(
                 |(_, hold)| matches!(hold, Hold::Packed { since, .. } if now >= since + patience),

@@ -2,7 +2,8 @@
 
 use super::{Robot, Route};
 use crate::identity::{Millis, Unit};
-use crate::io::Output;
+use crate::io::{Output, Token};
+use crate::moves::Ages;
 use crate::record::Record;
 
 /// What a robot has to do with a unit; with all others nothing (`Foreign`).
@@ -18,17 +19,36 @@ pub enum Hold {
         /// The end of the quiet time.
         from: Millis,
     },
-    /// Another's by the plan; the last requests end.
-    Closing,
+    /// Another's by the plan; the last requests end, and this answer is awaited.
+    Closing {
+        /// Which.
+        answer: Token,
+        /// What is left of a quiet time goes with it.
+        quiet_until: Millis,
+    },
     /// Cut in pieces, which go to the object store.
     Packed {
         /// Pieces not yet stored.
-        pieces: Vec<crate::io::Token>,
+        pieces: Vec<Token>,
         /// The notice's number in the outbox, once it is there.
         notice: Option<u64>,
         /// To try again.
         since: Millis,
+        /// As in `Closing`.
+        quiet_until: Millis,
     },
+}
+
+impl Hold {
+    /// How long its server has to be left alone, whoever has it.
+    fn quiet_until(&self) -> Millis {
+        match self {
+            Self::Own { from: quiet_until }
+            | Self::Arriving { quiet_until }
+            | Self::Closing { quiet_until, .. }
+            | Self::Packed { quiet_until, .. } => *quiet_until,
+        }
+    }
 }
 
 impl Robot {
@@ -72,16 +92,32 @@ impl Robot {
             };
             let hold = &self.units[&unit];
             match hold {
-                Hold::Arriving { .. } | Hold::Own { .. } if !mine => {
-                    self.units.insert(unit, Hold::Closing);
-                    self.outputs.push(Output::Close(unit));
-                    if let Unit::Register(number) = unit {
-                        self.pack_register(number);
-                    }
-                }
-                Hold::Closing | Hold::Packed { .. } if mine => self.take_back(unit),
+                Hold::Arriving { .. } | Hold::Own { .. } if !mine => self.close(unit),
+                Hold::Closing { .. } | Hold::Packed { .. } if mine => self.take_back(unit),
                 _ => {}
             }
+        }
+    }
+
+    /// Asks for all that is known of a unit.
+    pub(super) fn close(&mut self, unit: Unit) {
+        // the store can give only what it has: what came in this same step goes there first
+        self.close_draft();
+        self.counter += 1;
+        let token = Token(self.counter);
+        let quiet_until = self.units.get(&unit).map_or(0, Hold::quiet_until);
+        let closing = Hold::Closing {
+            answer: token,
+            quiet_until,
+        };
+        self.units.insert(unit, closing);
+        match unit {
+            // a register has no requests that would have to end
+            Unit::Register(number) => {
+                let records = self.register_records(number);
+                self.on_exported(token, unit, records, Ages::default());
+            }
+            Unit::Server(_) => self.outputs.push(Output::Close(token, unit)),
         }
     }
 
@@ -125,8 +161,8 @@ impl Robot {
 
     /// Says how far the robot has come, when nothing stands in the way.
     fn settle(&mut self) {
-        let nothing_to_hand =
-            !(self.units.values()).any(|hold| matches!(hold, Hold::Closing | Hold::Packed { .. }));
+        let nothing_to_hand = !(self.units.values())
+            .any(|hold| matches!(hold, Hold::Closing { .. } | Hold::Packed { .. }));
         if !nothing_to_hand {
             return;
         }

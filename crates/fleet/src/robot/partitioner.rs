@@ -80,6 +80,9 @@ impl Robot {
                 self.make(&plan);
                 self.grant(depth, &plan);
                 self.summarise(depth, &plan);
+                if depth == 0 {
+                    self.ask(&plan);
+                }
             } else {
                 self.write_plan(plan.successor(self.settings.robot), &plan);
             }
@@ -129,8 +132,11 @@ impl Robot {
         let expired: Vec<Session> = sessions(plan)
             .filter(|s| Some(*s) != mine && self.observer.expired(*s, self.now))
             .collect();
+        // whoever is heard of again is not evicted; other groups' members are not judged here
+        let renewed =
+            |s: &Session| sessions(plan).any(|seated| seated == *s) && !expired.contains(s);
         (self.partitioner.evictions)
-            .retain(|session, step| expired.contains(session) || *step == Eviction::Done);
+            .retain(|session, step| *step == Eviction::Done || !renewed(session));
         for session in expired {
             let key = Key {
                 group: plan.group,
@@ -197,7 +203,10 @@ impl Robot {
             if !self.all_have(plan, true, &[]) {
                 return;
             }
-            next.dead.clear();
+            // where nobody had a share nobody took over: that is for those who come next
+            if plan.has_active() {
+                next.dead.clear();
+            }
             self.change(&mut next);
         } else {
             next.seats.retain(|seat| {
@@ -283,9 +292,7 @@ impl Robot {
                 seat.member == Member::Robot(session.robot)
                     && seat.incarnation == session.incarnation
             };
-            let own = self.session.is_some_and(|session| {
-                seat.member == self.me() && seat.incarnation == session.incarnation
-            });
+            let own = self.has(seat);
             let level = self.levels.iter().find(|level| level.group == plan.group);
             let progress = self.progress_of(plan.group, seat.member, seat.incarnation);
             let version = match (own, level, progress) {

@@ -6,7 +6,7 @@ use crate::identity::{GroupId, Member, Session, Unit};
 use crate::io::{Output, Token};
 use crate::key::{Key, Progress, Value, What};
 use crate::parcel::{Subject, To};
-use crate::plan::{Plan, Version};
+use crate::plan::{Plan, Seat, Version};
 use crate::record::{Record, Shared};
 
 /// A group above the robot.
@@ -54,7 +54,7 @@ pub enum Route {
     To(Subject),
     /// To nobody: no member takes it.
     Refused,
-    /// A plan is missing.
+    /// A plan is missing, or a group has nobody at present.
     Unknown,
 }
 
@@ -83,10 +83,18 @@ impl Robot {
                         to: To::Member(member),
                     });
                 }
-                None => return Route::Refused,
+                None if plan.has_active() => return Route::Refused,
+                // all have died or left: whoever comes next has it
+                None => return Route::Unknown,
             }
         }
         Route::Mine
+    }
+
+    /// Whether the seat is this life's.
+    pub(super) fn has(&self, seat: &Seat) -> bool {
+        let life = self.session.map(|session| session.incarnation);
+        seat.member == self.me() && life == Some(seat.incarnation)
     }
 
     fn seat_is_anothers(&self, plan: &Plan) -> bool {
@@ -107,8 +115,10 @@ impl Robot {
         match &value {
             Value::Plan(plan) => self.on_plan(key, revision, plan),
             Value::Grant(grant) => self.on_grant(key.group, grant),
+            Value::Quiet(quiet) => self.on_quiet(*quiet),
             Value::Lease(_) | Value::Summary(_) => {}
         }
+        self.named.insert(key);
         self.seen.insert(key, (revision, value));
     }
 

@@ -90,6 +90,11 @@ impl Pump {
         });
     }
 
+    /// Commits so far.
+    pub(super) fn written(&self) -> u64 {
+        self.written
+    }
+
     /// Whether nothing is on its way.
     pub(super) fn is_idle(&self) -> bool {
         self.queue.is_empty() && self.bundle.is_none()
@@ -115,6 +120,11 @@ impl Robot {
         if !draft.records.is_empty() {
             self.pump.written += 1;
             let records = Arc::new(std::mem::take(&mut draft.records));
+            let admitted = |r: &&Record| matches!(r, Record::Admit(_) | Record::Row(..));
+            let admitted = records.iter().filter(admitted).count() as u64;
+            self.work.taken += admitted;
+            // whether that is work is for the crawler to say
+            self.work.idle &= admitted == 0;
             let replicated: Vec<Record> = (records.iter())
                 .filter(|record| record.replicated())
                 .cloned()

@@ -22,6 +22,7 @@ impl Robot {
                     Record::Held(unit) => {
                         held.insert(*unit);
                     }
+                    Record::Admit(_) | Record::Row(..) => self.work.taken += 1,
                     Record::Handed(unit) => {
                         held.remove(unit);
                         if let Unit::Register(number) = unit {

@@ -17,8 +17,8 @@ pub(super) struct Register {
     pub bindings: BTreeMap<Text, IpAddr>,
     /// URLs whose names are not bound yet.
     pub waiting: BTreeMap<Text, Vec<Parcel>>,
-    /// Names that are being looked up.
-    asked: BTreeSet<Text>,
+    /// Names that are being looked up, and how often they were.
+    asked: BTreeMap<Text, u8>,
     /// Names that are bound, but not yet in the log.
     unlogged: BTreeSet<Text>,
     /// What other registrars said.
@@ -51,26 +51,38 @@ impl Robot {
     }
 
     fn look_up(&mut self, name: Text) {
-        if !self.register.bindings.contains_key(&name) && self.register.asked.insert(name.clone()) {
+        if !self.register.bindings.contains_key(&name) && !self.register.asked.contains_key(&name) {
+            self.register.asked.insert(name.clone(), 1);
             self.outputs.push(Output::Resolve(name));
         }
     }
 
     pub(super) fn on_resolved(&mut self, name: &Text, server: Option<IpAddr>) {
-        if !self.register.asked.remove(name) {
+        let Some(asked) = self.register.asked.remove(name) else {
             return;
-        }
+        };
         let unit = Unit::register_of(name);
         if !matches!(self.units.get(&unit), Some(Hold::Own { .. })) {
             return;
         }
         let Some(server) = server else {
-            return self.look_up(name.clone());
+            return self.no_server(name, asked);
         };
         self.register.bindings.insert(name.clone(), server);
         self.register.unlogged.insert(name.clone());
         self.draft.records.push(Record::Bound(name.clone(), server));
         self.draft.after.push(After::Bound(name.clone()));
+    }
+
+    fn no_server(&mut self, name: &Text, asked: u8) {
+        if asked < self.settings.lookups {
+            self.register.asked.insert(name.clone(), asked + 1);
+            self.outputs.push(Output::Resolve(name.clone()));
+            return;
+        }
+        let dropped = self.register.waiting.remove(name).unwrap_or_default();
+        self.tally.unresolved += dropped.len() as u64;
+        self.draft.records.push(Record::Dispatched(name.clone()));
     }
 
     /// A binding is in the log: nobody will ever bind the name to another server, so what waited
@@ -148,7 +160,7 @@ impl Robot {
         register.bindings.retain(|name, _| !here(name));
         register.waiting.retain(|name, _| !here(name));
         register.unlogged.retain(|name| !here(name));
-        register.asked.retain(|name| !here(name));
+        register.asked.retain(|name, _| !here(name));
     }
 
     /// The server of a name, as far as the robot may rely on it.

@@ -22,6 +22,8 @@ pub struct Settings {
     pub longest: Millis,
     /// Entries without a receipt are sent again after this.
     pub resend: Millis,
+    /// A name that has no server so many times is given up, with the URLs that wait for it.
+    pub lookups: u8,
     /// Most bytes in a piece of a package.
     pub piece: usize,
     /// Places in the sent cache.
@@ -48,6 +50,7 @@ impl Settings {
             interval: 15_000,
             longest: 10_000,
             resend: 20_000,
+            lookups: 3,
             piece: 16 << 20,
             sent_cache: 1 << 16,
             budget: None,

@@ -25,9 +25,16 @@ const SHORTEST: i32 = -9;
 const LONGEST: i32 = 10;
 const SPANS: usize = (LONGEST - SHORTEST) as usize * PER_DECADE;
 
+/// Rates that are less likely than the likeliest by more than this, as a logarithm, do not matter.
+pub(super) const DEEP: f64 = 14.0;
+/// Steps to a unit of it.
+const STEPS_DOWN: f64 = 64.0;
+
 /// The functions, at nodes and at positions of `x = λt`.
 pub(super) struct Tables {
     pub rate: Box<[f64]>,
+    /// `e^{−x}` from zero to [`DEEP`].
+    falling: Box<[f64]>,
     /// `ln(1 − e^{−x})`.
     ln_changed: Box<[f32]>,
     /// `e^{−x}`.
@@ -43,6 +50,9 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     Tables {
         rate: (0..NODES)
             .map(|node| (LN_LOWEST + node as f64 * STEP).exp())
+            .collect(),
+        falling: (0..=(DEEP * STEPS_DOWN) as usize + 1)
+            .map(|step| (-(step as f64) / STEPS_DOWN).exp())
             .collect(),
         ln_changed: positions().map(|x| (-(-x).exp_m1()).ln() as f32).collect(),
         unchanged: positions().map(|x| (-x).exp() as f32).collect(),
@@ -62,6 +72,14 @@ pub(super) fn place(time: f64) -> (usize, f64) {
 }
 
 impl Tables {
+    /// `e^{−depth}` within 0.003 %, down to [`DEEP`].
+    pub fn falling(&self, depth: f64) -> f64 {
+        let place = depth.clamp(0.0, DEEP) * STEPS_DOWN;
+        let step = place as usize;
+        let (above, below) = (self.falling[step], self.falling[step + 1]);
+        above + (below - above) * (place - step as f64)
+    }
+
     /// `ln(1 − e^{−λt})` from node 0 on, for the length of time nearest to `time`.
     pub fn ln_changed(&self, time: f64) -> &[f32] {
         let (whole, beyond) = place(time);

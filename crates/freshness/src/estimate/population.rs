@@ -18,17 +18,15 @@ const PAGES_OF_GUESS: f32 = 1.0;
 const DECADES_OF_GUESS: f64 = 1.0;
 /// Findings lose half of their weight in the time of so many changes, or of so many visits that
 /// found a change; and in so many visits anyhow, for a page that was quiet may wake up.
-const CHANGES_TO_FORGET_HALF: f64 = 16.0;
+const CHANGES_TO_FORGET_HALF: f64 = 8.0;
 const VISITS_TO_FORGET_HALF: f64 = 400.0;
 
 /// Pages visited less often show how wrong the first guess was, and nothing about how pages change.
 const VISITS_TO_BE_TESTED: u8 = 4;
-/// That pages are Poisson is believed until some two hundred visits speak against it.
+/// That pages keep to their pace is believed until some two hundred visits speak against it.
 const FIRST_INFORMATION: f64 = 100.0;
-
-/// The farthest that pages are taken to be from Poisson: the exponent of Weibull's law is one, give or
-/// take so much.
-const STEEPEST: f64 = 0.5;
+/// The only hint at how far a pace is off.
+const ALWAYS: [f64; 1] = [1.0];
 
 /// Between what rates a page was counted: with 4, 50 and 96 %, in steps of a sixteenth of a decade.
 /// From these alone its share of every knot follows, so that it can be taken out as it was put in.
@@ -44,9 +42,10 @@ const STEPS: usize = STEPS_PER_KNOT / NODES_PER_STEP;
 
 impl Span {
     fn of(posterior: &Posterior) -> Self {
-        let step = |share| (posterior.quantile(share) / NODES_PER_STEP as f64).round() as u8;
+        let step = |place: f64| (place / NODES_PER_STEP as f64).round() as u8;
+        let [low, middle, high] = posterior.quantiles([TAIL, 0.5, 1.0 - TAIL]).map(step);
         // slower than the scale goes is still a rate
-        Self([step(TAIL), step(0.5), step(1.0 - TAIL).max(1)])
+        Self([low, middle, high.max(1)])
     }
 
     /// Calls `tell` with the share of every knot that has one; they sum to [`PAGE`], or to nothing
@@ -107,7 +106,10 @@ pub struct Population {
     guess: [f32; KNOTS],
     all: Spread,
     hosts: Vec<Spread>,
-    correction: Weights<2>,
+    /// By how much pages change sooner or later than their pace says, as a logarithm. Nothing more is asked,
+    /// such as how the chance of a change grows with time: pages that were lucky, and a policy that comes
+    /// sooner where it expects a change, pass for a law of time.
+    correction: Weights<1>,
 }
 
 impl Population {
@@ -133,7 +135,7 @@ impl Population {
             guess: std::array::from_fn(|knot| (density(knot) / sum) as f32),
             all: Spread::EMPTY,
             hosts: Vec::new(),
-            correction: Weights::new([0.0; 2], FIRST_INFORMATION),
+            correction: Weights::new([0.0], FIRST_INFORMATION),
         }
     }
 
@@ -166,15 +168,13 @@ impl Population {
 
     /// The chance that a page has not changed for so long after its last visit.
     pub fn chance_unchanged(&self, belief: &Belief, age: f64) -> f64 {
-        let expected = expected(belief.pace(), age);
-        (-expected * self.corrected(&hints(expected))).exp()
+        (-self.expected(belief.pace(), age)).exp()
     }
 
-    /// By how much pages change sooner or later than their pace says; the later, the likelier a change
-    /// whatever visits may have shown.
-    fn corrected(&self, hints: &[f64; 2]) -> f64 {
-        let [level, slope] = self.correction.now();
-        factor(&[level, slope.clamp(-STEEPEST, STEEPEST)], hints)
+    /// As many changes expected as make it as likely that there was none in so much time.
+    fn expected(&self, pace: Pace, time: f64) -> f64 {
+        let by_pace = pace.alpha * (time.max(0.0) / pace.beta).ln_1p();
+        by_pace * factor(&self.correction.now(), &ALWAYS)
     }
 
     /// A page of this host before anything is known of its own changes.
@@ -204,12 +204,10 @@ impl Population {
             return;
         }
         if belief.visits >= VISITS_TO_BE_TESTED {
-            let expected = expected(belief.pace(), interval);
-            let hints = hints(expected);
-            let expected = expected * self.corrected(&hints);
+            let expected = self.expected(belief.pace(), interval);
             let changed = observation.changed(interval);
             self.correction
-                .tell(&hints, expected, f64::INFINITY, changed);
+                .tell(&ALWAYS, expected, f64::INFINITY, changed);
         }
         let pace = if belief.visits > 0 {
             belief.pace().mean()
@@ -267,17 +265,6 @@ impl Population {
 }
 
 const _: () = assert!(NODES / NODES_PER_STEP <= 256, "a span's steps are bytes");
-
-/// As many changes expected as make it as likely that there was none in so much time.
-fn expected(pace: Pace, time: f64) -> f64 {
-    pace.alpha * (time.max(0.0) / pace.beta).ln_1p()
-}
-
-/// Pages that are not Poisson change sooner or later than their pace says, and the more so the sooner
-/// or the later it is.
-fn hints(expected: f64) -> [f64; 2] {
-    [1.0, expected.max(1e-6).ln().clamp(-4.0, 2.0)]
-}
 
 #[cfg(test)]
 mod tests;

@@ -2,10 +2,8 @@
 
 use super::Pace;
 use super::findings::Findings;
-use super::grid::{self, KNOTS, LN_LOWEST, NODES, STEP, STEPS_PER_KNOT};
+use super::grid::{self, DEEP, KNOTS, LN_LOWEST, NODES, STEP, STEPS_PER_KNOT};
 
-/// Rates that are less likely than the likeliest by more than this, as a logarithm, do not matter.
-const DEEP: f64 = 14.0;
 /// So many nodes that matter make a good integral.
 const ENOUGH: usize = 10;
 /// Room for the nodes of one integral.
@@ -54,32 +52,30 @@ impl Posterior {
     pub(super) fn new(findings: &Findings, prior: &Prior) -> Self {
         let (mut first, mut stride, mut nodes) = (0, STEPS_PER_KNOT, KNOTS);
         loop {
-            let mut weight = log_likelihood(findings, first, stride, nodes);
-            let all = &mut weight[..nodes];
+            let logs = log_likelihood(findings, first, stride, nodes);
+            let all = &logs[..nodes];
             let most = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             // the likeliest matters even where rounding is deeper
             let matters = |log: &f64| *log >= most - DEEP;
             let from = all.iter().position(matters).unwrap_or(0);
             let to = all.iter().rposition(matters).unwrap_or(nodes - 1);
             if to - from + 1 >= ENOUGH || stride == 1 {
-                let mut sum = 0.0;
-                for (k, weight) in all.iter_mut().enumerate() {
-                    *weight = if matters(weight) {
-                        (*weight - most).exp() * prior.at(first + k * stride)
-                    } else {
-                        0.0
-                    };
-                    sum += *weight;
+                let mut posterior = Self {
+                    first: first + from * stride,
+                    stride,
+                    nodes: to - from + 1,
+                    weight: [0.0; MOST],
+                };
+                let (tables, mut sum) = (grid::tables(), 0.0);
+                for (k, log) in all[from..=to].iter().enumerate() {
+                    let likelihood = tables.falling(most - log);
+                    posterior.weight[k] = likelihood * prior.at(posterior.node(k));
+                    sum += posterior.weight[k];
                 }
-                for weight in all {
+                for weight in &mut posterior.weight[..posterior.nodes] {
                     *weight /= sum;
                 }
-                return Self {
-                    first,
-                    stride,
-                    nodes,
-                    weight,
-                };
+                return posterior;
             }
             // a closer look at what lies between the nodes that do not matter
             let low = first + from.saturating_sub(1) * stride;
@@ -132,28 +128,39 @@ impl Posterior {
     }
 
     /// The place on the scale below which the rate lies with this chance.
-    pub(super) fn quantile(&self, share: f64) -> f64 {
-        let mut below = 0.0;
+    fn quantile(&self, share: f64) -> f64 {
+        self.quantiles([share])[0]
+    }
+
+    /// The same for several chances that ascend.
+    pub(super) fn quantiles<const N: usize>(&self, shares: [f64; N]) -> [f64; N] {
+        let mut places = [self.node(self.nodes - 1) as f64; N];
+        let (mut below, mut found) = (0.0, 0);
         for (node, weight) in self.weights() {
-            if below + weight >= share && weight > 0.0 {
+            while found < N && below + weight >= shares[found] && weight > 0.0 {
                 // a node stands for what is nearer to it than to its neighbours
-                let within = (share - below) / weight - 0.5;
-                return (node as f64 + within * self.stride as f64).clamp(0.0, (NODES - 1) as f64);
+                let within = (shares[found] - below) / weight - 0.5;
+                let place = node as f64 + within * self.stride as f64;
+                places[found] = place.clamp(0.0, (NODES - 1) as f64);
+                found += 1;
             }
             below += weight;
         }
-        self.node(self.nodes - 1) as f64
+        places
     }
 
     /// The gamma distribution whose logarithm has the same mean and variance.
     pub fn pace(&self) -> Pace {
-        let mean: f64 = self.weights().map(|(node, w)| w * node as f64).sum();
-        let square = |(node, w): (usize, f64)| {
-            let off = node as f64 - mean;
-            w * off * off
-        };
-        let variance: f64 = self.weights().map(square).sum();
-        Pace::of_logarithm(LN_LOWEST + mean * STEP, variance * STEP * STEP)
+        let (mut mean, mut square) = (0.0, 0.0);
+        for (k, weight) in self.weight[..self.nodes].iter().enumerate() {
+            let part = weight * k as f64;
+            mean += part;
+            square += part * k as f64;
+        }
+        let step = STEP * self.stride as f64;
+        let variance = (square - mean * mean).max(0.0) * step * step;
+        let mean = LN_LOWEST + self.first as f64 * STEP + mean * step;
+        Pace::of_logarithm(mean, variance)
     }
 }
 

@@ -24,11 +24,9 @@ pub enum Error {
         allocations = ALLOCATIONS.join(", ")
     )]
     Unknown(String),
-    /// It keeps no budget, or knows no politeness.
-    #[error(
-        "policy '{0}' is for simulations only: it does not keep to a budget or to the delays of hosts"
-    )]
-    NotForCrawls(String),
+    /// There is none, or it would not keep to the budget, to the delays of hosts, or to what it had learnt.
+    #[error("a crawl cannot use policy '{0}'; expected one of {names}", names = .1.join(", "))]
+    NotForCrawls(String, Vec<String>),
 }
 
 /// Policies whose names stand alone.

@@ -15,7 +15,7 @@ mod keep;
 use super::market::Market;
 use super::queue::{Due, DueQueues};
 use super::shape::Stake;
-use super::{Change, Limits, Next, Outcome, Policy, Setup};
+use super::{Change, Limit, Limits, Next, Outcome, Policy, Setup};
 use crate::estimate::Evidence;
 use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
@@ -163,6 +163,8 @@ pub(super) struct Priced<W: Worth> {
     visits_in_edition: usize,
     delays_changed: bool,
     limits: Limits,
+    /// Seconds after its last visit for which each page has hardly changed.
+    held: Vec<f32>,
     seed: u64,
     /// What an earlier run knew of servers that were not added yet.
     kept: keep::Kept,
@@ -189,6 +191,7 @@ impl<W: Worth> Priced<W> {
             visits_in_edition: 0,
             delays_changed: false,
             limits: Limits::NONE,
+            held: Vec::new(),
             seed: setup.seed,
             kept: keep::Kept::default(),
         };
@@ -241,15 +244,19 @@ impl<W: Worth> Priced<W> {
         let settled = settled.map_or(f64::INFINITY, |stake| edition.round + worth_it(stake));
         let ceiling = edition.ceiling * round;
         let delay = worth_it(stake).min(settled).min(ceiling).min(LONGEST);
-        delay.max(self.least_delay(stake)).min(self.most_delay())
+        delay.max(self.least_delay(page)).min(self.most_delay())
     }
 
     /// How long a page is left alone, even if there is nothing else to do.
-    fn least_delay(&self, stake: Stake) -> f64 {
-        let chance = stake.unit * stake.shape.time_to_chance(self.limits.least_chance);
-        chance
+    fn least_delay(&self, page: PageId) -> f64 {
+        self.held(page)
             .max(self.limits.least_interval)
             .min(self.most_delay())
+    }
+
+    fn held(&self, page: PageId) -> f64 {
+        let told = self.held.get(page.index()).copied();
+        told.map_or(0.0, f64::from)
     }
 
     fn most_delay(&self) -> f64 {
@@ -262,8 +269,7 @@ impl<W: Worth> Priced<W> {
             return f64::NEG_INFINITY;
         }
         let last = self.worth.last_visit(page);
-        let stake = self.worth.stake(page);
-        last.map_or(f64::NEG_INFINITY, |last| last + self.least_delay(stake))
+        last.map_or(f64::NEG_INFINITY, |last| last + self.least_delay(page))
     }
 
     /// When the page is due; never if it does not change or does not count. Pages never visited
@@ -394,12 +400,15 @@ impl<W: Worth> Priced<W> {
         }
     }
 
-    /// A server at its cap is asked whenever it may be.
+    /// A server at its cap is asked whenever it may be, unless its pages may have to be left alone.
+    fn is_eager(&self, server: ServerId) -> bool {
+        self.limits == Limits::NONE && self.edition.terms(server).price > self.edition.price
+    }
+
     fn set_eager(&mut self) {
         for s in 0..self.delay.len() {
             let server = ServerId(s as u32);
-            let eager = self.edition.terms(server).price > self.edition.price;
-            self.queues.set_eager(server, eager);
+            self.queues.set_eager(server, self.is_eager(server));
         }
     }
 
@@ -415,8 +424,7 @@ impl<W: Worth> Priced<W> {
         self.delays_changed |= delay != known;
         if asked > f64::NEG_INFINITY {
             self.queues.set_asked(server, asked);
-            let eager = self.edition.terms(server).price > self.edition.price;
-            self.queues.set_eager(server, eager);
+            self.queues.set_eager(server, self.is_eager(server));
         }
     }
 }
@@ -497,6 +505,25 @@ impl<W: Worth> Policy for Priced<W> {
         true
     }
 
+    fn hold(&mut self, page: PageId, seconds: f64) {
+        if self.held.len() <= page.index() {
+            self.held.resize(page.index() + 1, 0.0);
+        }
+        self.held[page.index()] = seconds as f32;
+    }
+
+    fn limit(&self, page: PageId) -> Option<Limit> {
+        self.worth.last_visit(page)?;
+        let delay = self.delay(page, ServerId(self.places[page.index()].server));
+        if delay - self.worth.forward(page) <= self.limits.least_interval {
+            Some(Limit::LeastInterval).filter(|_| self.limits.least_interval > 0.0)
+        } else if delay >= self.most_delay() {
+            Some(Limit::MostInterval).filter(|_| delay.is_finite())
+        } else {
+            (delay <= self.least_delay(page)).then_some(Limit::LeastChance)
+        }
+    }
+
     fn change(&mut self, now: f64, change: Change) {
         match change {
             Change::AddPage {
@@ -531,6 +558,9 @@ impl<W: Worth> Policy for Priced<W> {
                 self.pages_on[server.index()] -= 1;
                 self.queues.remove(server, page);
                 self.tried.remove(&page);
+                if let Some(held) = self.held.get_mut(page.index()) {
+                    *held = 0.0;
+                }
                 self.set_round();
             }
             Change::Budget(budget) if budget == self.budget => {}

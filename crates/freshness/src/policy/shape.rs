@@ -62,16 +62,6 @@ impl Shape {
         }
     }
 
-    /// The time, in units, after which a copy is stale with this chance; infinite for one.
-    pub fn time_to_chance(self, chance: f64) -> f64 {
-        let fresh = (-chance.clamp(0.0, 1.0)).ln_1p();
-        if self == Self::POISSON {
-            -fresh
-        } else {
-            (-fresh / alpha(self.0 as usize)).exp_m1()
-        }
-    }
-
     /// The delay, in units, at which a visit has gained `gain` units; infinite when none does.
     pub fn delay(self, gain: f64) -> f64 {
         self.delay_and_slope(gain).0

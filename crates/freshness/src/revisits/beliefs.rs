@@ -142,6 +142,17 @@ impl Beliefs {
         self.population.chance_unchanged(&page.belief, age)
     }
 
+    /// The time after a visit in which the page changes with this chance, by what is believed of it now.
+    pub fn time_to_chance(&self, page: PageId, chance: f64) -> f64 {
+        let page = &self.pages[page.index()];
+        let pace = if page.belief.visits() == 0 {
+            self.population.begin(page.host as usize).pace()
+        } else {
+            page.belief.pace()
+        };
+        pace.beta * (-(-chance).ln_1p() / pace.alpha).exp_m1()
+    }
+
     /// Over all copies, or over an even sample of them when they are many.
     pub fn estimated(&self, now: f64, sample: usize) -> Estimated {
         let step = (self.pages.len() / sample.max(1)).max(1);

@@ -3,7 +3,7 @@
 use crate::record::{Reader, Writer, sum};
 
 /// The first byte; others are not understood.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// What outlives a run besides the memos of pages.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,6 +12,9 @@ pub(super) struct Record<'a> {
     pub policy: &'a str,
     /// One past the greatest number of a page.
     pub numbers: u32,
+    /// Visits per second, and the instant up to which they are spent.
+    pub budget: f64,
+    pub spent: f64,
     /// What the estimator wrote.
     pub beliefs: &'a [u8],
     /// What the policy wrote.
@@ -26,6 +29,8 @@ impl<'a> Record<'a> {
         to.u8(self.policy.len() as u8);
         to.0.extend(self.policy.as_bytes());
         to.u32(self.numbers);
+        to.f64(self.budget);
+        to.f64(self.spent);
         to.u32(self.beliefs.len() as u32);
         to.0.extend(self.beliefs);
         to.0.extend(self.learnt);
@@ -45,11 +50,15 @@ impl<'a> Record<'a> {
         let (policy, rest) = from.0.split_at_checked(length)?;
         from.0 = rest;
         let numbers = from.u32()?;
+        let budget = from.amount()?;
+        let spent = from.any_f64().filter(|spent| *spent < f64::INFINITY)?;
         let length = from.u32()? as usize;
         let (beliefs, learnt) = from.0.split_at_checked(length)?;
         Some(Self {
             policy: std::str::from_utf8(policy).ok()?,
             numbers,
+            budget,
+            spent,
             beliefs,
             learnt,
         })

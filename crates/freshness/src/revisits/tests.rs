@@ -1,10 +1,11 @@
 mod limits;
 mod restart;
 
+use super::conformance::steady;
 use super::*;
 
 fn revisits(policy: &str) -> Revisits {
-    let mut revisits = Revisits::new(policy, 0.0, 1e-3, 1, None).unwrap();
+    let mut revisits = Revisits::with_any(policy, 0.0, 1e-3, 1, None).unwrap();
     revisits.set_budget(0.0, 10.0);
     revisits
 }
@@ -33,7 +34,7 @@ fn count(visits: &[u32], page: u32) -> usize {
 /// under way for ever.
 #[test]
 fn pages_that_take_over_the_numbers_of_vanished_ones_are_visited() {
-    for name in names() {
+    for name in steady() {
         let mut revisits = revisits(&name);
         let host = revisits.add_host(0.0, 0.01);
         for page in 0..7 {
@@ -70,7 +71,7 @@ fn pages_that_take_over_the_numbers_of_vanished_ones_are_visited() {
 
 #[test]
 fn a_page_that_failed_is_nobody_elses_until_its_next_outcome() {
-    for name in names() {
+    for name in steady() {
         let mut revisits = revisits(&name);
         let host = revisits.add_host(0.0, 0.01);
         for page in 0..5 {
@@ -90,7 +91,7 @@ fn a_page_that_failed_is_nobody_elses_until_its_next_outcome() {
 
 #[test]
 fn a_page_whose_visit_was_not_made_comes_again() {
-    for name in names() {
+    for name in steady() {
         let mut revisits = revisits(&name);
         let host = revisits.add_host(0.0, 0.01);
         for page in 0..5 {
@@ -134,12 +135,16 @@ fn a_visit_that_somebody_else_asked_for_teaches_as_well() {
 }
 
 #[test]
-fn only_policies_that_keep_to_budget_and_delays_are_for_crawls() {
-    for name in ["per-page-cho", "halfway", "multiplicative"] {
+fn a_crawl_is_told_which_policies_it_may_use() {
+    for name in ["per-page-cho", "halfway", "greedy", "nope"] {
         let refused = Revisits::new(name, 0.0, 1.0, 1, None).err().unwrap();
-        assert!(refused.to_string().contains(name), "{refused}");
+        let expected =
+            format!("a crawl cannot use policy '{name}'; expected one of default, index");
+        assert_eq!(refused.to_string(), expected);
     }
-    assert!(names().len() > 60);
+    for name in names() {
+        assert!(Revisits::new(&name, 0.0, 1.0, 1, None).is_ok());
+    }
 }
 
 #[test]

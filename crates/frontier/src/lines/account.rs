@@ -11,7 +11,7 @@ impl Lines {
         Groups {
             site,
             network: None,
-            slow: false,
+            tempo: None,
         }
     }
 

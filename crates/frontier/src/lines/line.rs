@@ -1,6 +1,7 @@
 //! One host's line.
 
 use super::allowance::Part;
+use super::share::Tempo;
 use crate::politeness::Courtesy;
 use std::collections::VecDeque;
 
@@ -68,9 +69,9 @@ pub(super) struct Line {
     pub lookup: Lookup,
     pub pages: u32,
     pub under_way: u16,
-    /// Of these, visits; and those that began when it was known to be slow.
+    /// Of these, visits; and, by tempo, those that began when that kept it from something.
     pub visiting: u16,
-    pub dawdling: u16,
+    hindered: [u16; 2],
     pub place: Place,
     pub trust: Trust,
     /// What it adds to what politeness allows.
@@ -107,9 +108,21 @@ impl Line {
         self.new.is_empty() && self.due.is_empty() && self.errands.is_empty()
     }
 
-    /// Whether it is known to be slow, or in trouble.
-    pub fn is_slow(&self) -> bool {
-        self.courtesy.response > SLOW || self.courtesy.extra > 0.0
+    /// What keeps it from the last connections.
+    pub fn tempo(&self) -> Option<Tempo> {
+        if self.courtesy.response > SLOW || self.courtesy.extra > 0.0 {
+            Some(Tempo::Slow)
+        } else {
+            (self.trust != Trust::Proven).then_some(Tempo::Unknown)
+        }
+    }
+
+    /// The same for a request under way.
+    pub fn hindered_by(&self) -> Option<Tempo> {
+        let tempos = [Tempo::Slow, Tempo::Unknown].into_iter();
+        tempos
+            .into_iter()
+            .find(|&tempo| self.hindered[tempo as usize] > 0)
     }
 
     /// Whether nothing can be asked of it before somebody says that something ended.
@@ -158,8 +171,19 @@ impl Line {
     /// A request begins.
     pub fn begin(&mut self) {
         self.under_way += 1;
-        self.dawdling += u16::from(self.is_slow());
+        if let Some(tempo) = self.tempo() {
+            self.hindered[tempo as usize] += 1;
+        }
         self.lookup = Lookup::No;
+    }
+
+    /// A request ends; says by what it was hindered.
+    pub fn end(&mut self) -> Option<Tempo> {
+        self.under_way -= 1;
+        self.visiting = self.visiting.saturating_sub(1);
+        let tempo = self.hindered_by()?;
+        self.hindered[tempo as usize] -= 1;
+        Some(tempo)
     }
 
     /// Whether robots.txt must be fetched before a visit. Rules that were read are used at least

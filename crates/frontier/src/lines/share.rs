@@ -5,8 +5,8 @@
 //! networks take turns however many hosts they have (start-time fair queueing with two parents).
 //!
 //! A group (a site or a network) that holds its share of the connections waits until nobody below
-//! its share does, and leaves some connections free for those who will be. Nor do hosts that are
-//! known to be slow get these, though each may be a site of its own.
+//! its share does, and leaves some connections free for those who will be. Nor do hosts get these
+//! that are slow, or of which nobody knows yet, though each may be a site of its own.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -20,7 +20,16 @@ pub(super) struct GroupId(u32);
 pub(super) enum Kind {
     Site,
     Network,
-    /// All hosts that are known to be slow.
+    /// All hosts of one [`Tempo`].
+    Tempo,
+}
+
+/// What keeps a host from the last connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Tempo {
+    /// It has shown no page yet.
+    Unknown,
+    /// It was slow the last time, or is in trouble.
     Slow,
 }
 
@@ -29,7 +38,7 @@ pub(super) enum Kind {
 pub(super) struct Groups {
     pub site: GroupId,
     pub network: Option<GroupId>,
-    pub slow: bool,
+    pub tempo: Option<Tempo>,
 }
 
 #[derive(Debug)]
@@ -56,8 +65,8 @@ struct Offer {
 
 /// One in so many connections is kept for groups below their share.
 const RESERVE: usize = 8;
-/// The group of all that is slow is the first.
-const SLOW: GroupId = GroupId(0);
+/// The groups of tempo are the first.
+const TEMPOS: [GroupId; 2] = [GroupId(0), GroupId(1)];
 
 #[derive(Debug)]
 pub(super) struct Shares {
@@ -76,8 +85,16 @@ pub(super) struct Shares {
 
 impl Groups {
     fn each(self) -> impl Iterator<Item = GroupId> {
-        let slow = self.slow.then_some(SLOW);
-        std::iter::once(self.site).chain(self.network).chain(slow)
+        let tempo = self.tempo.map(|tempo| TEMPOS[tempo as usize]);
+        std::iter::once(self.site).chain(self.network).chain(tempo)
+    }
+
+    /// Without the last, which take no turns and claim nothing.
+    fn own(self) -> Self {
+        Self {
+            tempo: None,
+            ..self
+        }
     }
 }
 
@@ -93,7 +110,9 @@ impl Shares {
             served: 0,
             asked: 0,
         };
-        shares.add_group(Kind::Slow);
+        for id in TEMPOS {
+            assert_eq!(shares.add_group(Kind::Tempo), id);
+        }
         shares
     }
 
@@ -135,7 +154,7 @@ impl Shares {
     /// Connections that are everybody's due.
     fn share(&self, kind: Kind) -> usize {
         let share = match kind {
-            Kind::Slow => self.connections - self.reserve(),
+            Kind::Tempo => self.connections - self.reserve(),
             Kind::Site | Kind::Network => self.connections / self.claimants[kind as usize].max(1),
         };
         share.max(1)
@@ -149,18 +168,19 @@ impl Shares {
     }
 
     fn holds_its_share(&self, id: GroupId) -> bool {
-        let group = &self.groups[id.0 as usize];
-        group.under_way as usize >= self.share(group.kind)
+        let under_way = |id: GroupId| self.groups[id.0 as usize].under_way as usize;
+        let kind = self.groups[id.0 as usize].kind;
+        let held = match kind {
+            Kind::Tempo => TEMPOS.into_iter().map(under_way).sum(),
+            Kind::Site | Kind::Network => under_way(id),
+        };
+        held >= self.share(kind)
     }
 
     /// The host may go.
     pub fn offer(&mut self, host: u32, groups: Groups) {
         let mut tag = self.served;
-        let own = Groups {
-            slow: false,
-            ..groups
-        };
-        for id in own.each() {
+        for id in groups.own().each() {
             let served = self.served;
             let group = self.group(id);
             tag = tag.max(group.next);
@@ -258,25 +278,34 @@ impl Shares {
         groups.each().any(|id| self.holds_its_share(id))
     }
 
-    /// Where all connections are taken and somebody below its share waits for one: how many wait,
-    /// and the group that holds most and more than its share among those who hold one, given by
-    /// their groups, with how many it has too many.
+    /// Where somebody below its share waits for a connection and there is none: how many wait, and
+    /// the group that holds most and more than its share among those who hold one, given by their
+    /// groups, with how many it has too many.
     pub fn crowd(&mut self, holders: impl Iterator<Item = Groups>) -> Option<Crowd> {
-        if self.under_way < self.connections {
-            return None;
-        }
-        let waiting = self.someone_below_its_share()?.groups;
+        let below = self.someone_below_its_share();
+        let (first, waiting, tempo) = if self.under_way >= self.connections && below.is_some() {
+            (below?, self.ready.len(), false)
+        } else {
+            // whoever nobody knows must not wait for what is slow
+            let unknown = TEMPOS[Tempo::Unknown as usize];
+            let parked = &self.groups[unknown.0 as usize].parked;
+            let &Reverse(first) = parked.peek().filter(|_| self.holds_its_share(unknown))?;
+            (first, parked.len(), true)
+        };
+        let waits = first.groups;
         let excess = |id: GroupId| {
             let group = &self.groups[id.0 as usize];
             (group.under_way as usize).saturating_sub(self.share(group.kind))
         };
         let greediest = holders
-            .flat_map(|groups| std::iter::once(groups.site).chain(groups.network))
-            .filter(|&id| waiting.each().all(|own| own != id))
+            .filter(|groups| !tempo || groups.tempo.is_some())
+            .flat_map(|groups| groups.own().each())
+            .filter(|&id| waits.each().all(|own| own != id))
             .map(|id| (excess(id), id))
             .max();
         Some(Crowd {
-            waiting: self.ready.len(),
+            waiting,
+            tempo,
             greediest: greediest.filter(|&(excess, _)| excess > 0),
         })
     }
@@ -286,5 +315,7 @@ impl Shares {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Crowd {
     pub waiting: usize,
+    /// They wait for one of those that hosts unknown or slow may have.
+    pub tempo: bool,
     pub greediest: Option<(usize, GroupId)>,
 }

@@ -199,3 +199,29 @@ fn a_turn_within_the_same_microsecond_has_come() {
     lines.hold(host, then);
     assert_eq!(visit(lines.next(now)), (host, 1));
 }
+
+/// Under `density` a host would look larger with every failure, and be asked faster.
+#[test]
+fn a_page_that_is_tried_again_counts_once() {
+    let interval = Interval::Density {
+        longest: 15.0,
+        pages_of_largest: 100.0,
+    };
+    let rules = Rules {
+        interval,
+        ..Rules::default()
+    };
+    let mut lines = Lines::new(rules, 0.0);
+    let host = open_host(&mut lines, address(1));
+    (0..3).for_each(|page| lines.push_new(host, page));
+    let before = lines.interval(host);
+    let mut now = 0.0;
+    for _ in 0..50 {
+        now += 1e6;
+        let (_, page) = visit(lines.next(now));
+        lines.ended(host, address(1), now, Answer::Silent, 0);
+        lines.push_again(host, page);
+    }
+    let extra = lines.courtesy(host).extra;
+    assert!((lines.interval(host) - extra - before).abs() < 1e-9);
+}

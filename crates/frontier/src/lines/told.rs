@@ -99,15 +99,20 @@ impl Lines {
         next.map_or(f64::INFINITY, |Reverse((at, ..))| *at as f64 / 1e6)
     }
 
-    /// Who is to give something up, while all connections are taken and somebody below its share
-    /// waits for one.
+    /// Who is to give something up, while somebody below its share waits for a connection, and there
+    /// is none that it may have.
     pub fn greediest(&mut self, now: f64) -> Option<Greedy> {
         self.advance(now);
+        let groups = |host: u32| super::Groups {
+            tempo: self.hosts[host as usize].hindered_by(),
+            ..self.groups(host)
+        };
         let held: Vec<_> = (self.asked.iter())
-            .map(|&host| (host, self.groups(host)))
+            .map(|&host| (host, groups(host)))
             .collect();
         let crowd = self.shares.crowd(held.iter().map(|&(_, groups)| groups))?;
         let is_greedy = |groups: super::Groups| match crowd.greediest {
+            _ if crowd.tempo && groups.tempo.is_none() => false,
             Some((_, id)) => groups.site == id || groups.network == Some(id),
             None => true,
         };

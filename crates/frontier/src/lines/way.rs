@@ -136,9 +136,9 @@ impl Lines {
             }
             line.place = Place::Offered;
             self.addresses[number as usize].offered = true;
-            let slow = line.is_slow();
+            let tempo = line.tempo();
             let groups = self.groups(host);
-            return self.shares.offer(host, Groups { slow, ..groups });
+            return self.shares.offer(host, Groups { tempo, ..groups });
         }
     }
 
@@ -181,6 +181,7 @@ impl Lines {
             return None;
         }
         address.under_way += 1;
+        let tempo = line.tempo();
         line.begin();
         let address = address.ip;
         let turn = if let Some(errand) = line.errands.pop_front() {
@@ -209,9 +210,8 @@ impl Lines {
         };
         self.requests_at =
             self.requests_at.max(now - CREDIT) + 1.0 / self.rules.requests_per_second;
-        let slow = self.hosts[host as usize].is_slow();
         let groups = self.groups(host);
-        self.shares.begin(Groups { slow, ..groups });
+        self.shares.begin(Groups { tempo, ..groups });
         self.asked.insert(host);
         Some(turn)
     }

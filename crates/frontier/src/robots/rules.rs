@@ -194,11 +194,17 @@ fn token(value: &[u8]) -> Option<&str> {
 
 /// A number of seconds, whatever unit is written behind it.
 fn seconds(value: &[u8]) -> Option<f64> {
-    let is_part = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
-    let end = value
-        .iter()
-        .position(|byte| !is_part(byte))
-        .unwrap_or(value.len());
-    let number: f64 = str::from_utf8(&value[..end]).ok()?.parse().ok()?;
-    number.is_finite().then_some(number)
+    let start = |is_part: fn(&u8) -> bool| {
+        let end = value.iter().position(|byte| !is_part(byte));
+        str::from_utf8(&value[..end.unwrap_or(value.len())]).ok()
+    };
+    let plain = || {
+        start(|byte| byte.is_ascii_digit() || *byte == b'.')?
+            .parse()
+            .ok()
+    };
+    let scientific = start(|byte| byte.is_ascii_digit() || b".eE+".contains(byte));
+    let number: Option<f64> = scientific.and_then(|text| text.parse().ok()).or_else(plain);
+    // what is too large to be told is still too large
+    number.map(|number| number.min(f64::MAX))
 }

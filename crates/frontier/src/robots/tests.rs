@@ -64,7 +64,16 @@ Disallow: /",
         "its own group says nothing usable"
     );
     assert_eq!(rules.crawl_delay("c"), Some(3.0));
-    for bad in ["-1", "inf", "NaN", "1e400", "", "."] {
+    for (asked, seconds) in [
+        ("1e3", 1e3),
+        ("1E30", 1e30),
+        ("1e400", f64::MAX),
+        ("2 east", 2.0),
+    ] {
+        let rules = Rules::parse(format!("User-agent: *\nCrawl-delay: {asked}").as_bytes());
+        assert_eq!(rules.crawl_delay("a"), Some(seconds), "{asked}");
+    }
+    for bad in ["-1", "inf", "NaN", "", "."] {
         let rules = Rules::parse(format!("User-agent: *\nCrawl-delay: {bad}").as_bytes());
         let delay = rules.crawl_delay("a");
         assert!(

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use url::{Position, Url};
 
-use super::names::{Territory, is_under, registrable};
+use super::names::{Territory, is_under, page_of, registrable};
 
 /// All that seeds, prefixes and suffixes bring into scope.
 #[derive(Debug, Clone, Default)]
@@ -15,6 +15,8 @@ pub struct Index {
     domains: HashSet<Box<str>>,
     /// By host: ports and beginnings of paths, sorted, none of which begins with another.
     places: HashMap<Box<str>, Vec<Place>>,
+    /// Pages, without their scheme.
+    pages: HashSet<Box<str>>,
 }
 
 /// A port, none for the scheme's own, and the beginning of a path.
@@ -33,6 +35,10 @@ impl Index {
                     index.domains.insert(domain.into());
                     continue;
                 }
+                Territory::Page(page) => {
+                    index.pages.insert(page.into());
+                    continue;
+                }
                 Territory::Host(host, port) => (host, port, String::new()),
                 Territory::Prefix(host, port, path) => (host, port, path),
             };
@@ -49,7 +55,10 @@ impl Index {
 
     /// Whether the URL, whose host is `host`, lies in one of them.
     pub fn holds(&self, url: &Url, host: &str) -> bool {
-        self.is_under(host) || self.is_in_domain(host) || self.is_at_place(url, host)
+        self.is_under(host)
+            || self.is_in_domain(host)
+            || self.is_at_place(url, host)
+            || (!self.pages.is_empty() && self.pages.contains(page_of(url)))
     }
 
     fn is_under(&self, host: &str) -> bool {
@@ -73,6 +82,9 @@ impl Index {
     }
 
     fn is_at_place(&self, url: &Url, host: &str) -> bool {
+        if self.places.is_empty() {
+            return false;
+        }
         let Some(places) = self.places.get(host) else {
             return false;
         };

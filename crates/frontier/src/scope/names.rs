@@ -15,6 +15,8 @@ pub enum Territory {
     Host(String, Option<u16>),
     /// A host and port, and a beginning of the path.
     Prefix(String, Option<u16>, String),
+    /// A page: host, port, path and query as URLs write them.
+    Page(String),
 }
 
 impl Territory {
@@ -39,6 +41,7 @@ impl Territory {
                 None => this_host(host),
             }),
             Reach::Host => Some(this_host(host)),
+            Reach::Page => Some(Self::Page(page_of(seed).to_owned())),
             Reach::Prefix => {
                 let end = seed.path().rfind('/').map_or(0, |slash| slash + 1);
                 Some(Self::Prefix(
@@ -59,6 +62,27 @@ impl Territory {
             path.to_owned(),
         ))
     }
+
+    /// Whether a URL, whose host is `host`, lies in it.
+    pub fn holds(&self, url: &Url, host: &str) -> bool {
+        match self {
+            Self::Under(name) => is_under(host, name),
+            Self::Registrable(domain) => {
+                host == domain || (is_under(host, domain) && registrable(host) == Some(domain))
+            }
+            Self::Host(name, port) => host == name && url.port() == *port,
+            Self::Prefix(name, port, start) => {
+                let path = &url[Position::BeforePath..Position::AfterQuery];
+                host == name && url.port() == *port && path.starts_with(start.as_str())
+            }
+            Self::Page(page) => page_of(url) == page,
+        }
+    }
+}
+
+/// What tells a page from others, whatever the scheme.
+pub fn page_of(url: &Url) -> &str {
+    &url[Position::BeforeHost..Position::AfterQuery]
 }
 
 /// Whether a host is a name or stands under it.

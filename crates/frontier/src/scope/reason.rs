@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use thiserror::Error;
+use url::Url;
 
 use super::Reach;
 
@@ -32,11 +33,81 @@ impl fmt::Display for Judgement {
     }
 }
 
+/// What brings a URL into the scope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rule {
+    /// The whole Web is.
+    Anywhere {
+        /// The expression of `include` that it matches.
+        include: Option<String>,
+    },
+    /// A seed reaches it.
+    Seed {
+        /// The first of them.
+        seed: Url,
+        /// How far it reaches.
+        reach: Reach,
+        /// The expression of `include` that it matches.
+        include: Option<String>,
+    },
+    /// An entry of a list: the key under `scope`, and the entry.
+    Entry(&'static str, String),
+}
+
+impl Rule {
+    /// The key that decides.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::Anywhere { .. } | Self::Seed { .. } => "reach",
+            Self::Entry(key, _) => key,
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let include = match self {
+            Self::Entry(key, entry) => return write!(f, "by scope.{key}: {entry}"),
+            Self::Anywhere { include } => {
+                f.write_str("everything is (scope.reach = \"anywhere\")")?;
+                include
+            }
+            Self::Seed {
+                seed,
+                reach,
+                include,
+            } => {
+                if *reach == Reach::Page {
+                    f.write_str("it is a seed")?;
+                } else {
+                    write!(f, "{} the seed {seed}", place(*reach))?;
+                }
+                include
+            }
+        };
+        match include {
+            Some(entry) => write!(f, ", and by scope.include: {entry}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Where a URL is that a seed reaches.
+fn place(reach: Reach) -> &'static str {
+    match reach {
+        Reach::Site => "on the site of",
+        Reach::Domain => "in the domain of",
+        Reach::Host => "on the host of",
+        Reach::Prefix => "below",
+        Reach::Page | Reach::Anywhere | Reach::Nowhere => "reached by",
+    }
+}
+
 /// Why something does not belong to the crawl.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Reason {
     /// Too many links from a seed.
-    #[error("{depth} links away from a seed, at most {most} are followed")]
+    #[error("{depth} links away from a seed, at most {most} are followed (scope.max_depth)")]
     TooDeep {
         /// Links from a seed.
         depth: u16,
@@ -46,45 +117,71 @@ pub enum Reason {
     /// No seed reaches it, nor any list that widens the scope.
     #[error("{}", out_of_reach(*.0))]
     OutOfReach(Reach),
+    /// A seed reaches it, but no `include` expression matches.
+    #[error("it matches none of scope.include")]
+    NotIncluded,
     /// The URL names no host.
     #[error("it names no host")]
     NoHost,
     /// An `exclude` expression matches.
-    #[error("excluded by the expression {0}")]
+    #[error("by scope.exclude: {0}")]
     Excluded(Arc<str>),
     /// Its domain is denied.
-    #[error("the domain {0} is denied")]
+    #[error("by scope.domains.deny: {0}")]
     DomainDenied(Arc<str>),
     /// Domains are allowed by name, its own is not.
-    #[error("its domain is not among those allowed")]
+    #[error("its domain is not among scope.domains.allow")]
     DomainNotAllowed,
     /// Its path is denied.
-    #[error("paths like {0} are denied")]
+    #[error("by scope.paths.deny: {0}")]
     PathDenied(Arc<str>),
     /// Paths are allowed by name, its own is not.
-    #[error("its path is not among those allowed")]
+    #[error("its path is not among scope.paths.allow")]
     PathNotAllowed,
     /// The content type is denied.
-    #[error("the content type {0} is denied")]
+    #[error("by scope.types.deny: {0}")]
     TypeDenied(Arc<str>),
     /// Content types are allowed by name, this one is not.
-    #[error("its content type is not among those allowed")]
+    #[error("its content type is not among scope.types.allow")]
     TypeNotAllowed,
     /// The server's address is denied.
-    #[error("the addresses {0} are denied")]
+    #[error("by scope.addresses.deny: {0}")]
     AddressDenied(Arc<str>),
     /// Addresses are allowed by range, this one is not.
-    #[error("the server's address is not among those allowed")]
+    #[error("the server's address is not among scope.addresses.allow")]
     AddressNotAllowed,
+}
+
+impl Reason {
+    /// The key under `scope` that decides.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::TooDeep { .. } => "max_depth",
+            Self::OutOfReach(_) | Self::NoHost => "reach",
+            Self::NotIncluded => "include",
+            Self::Excluded(_) => "exclude",
+            Self::DomainDenied(_) => "domains.deny",
+            Self::DomainNotAllowed => "domains.allow",
+            Self::PathDenied(_) => "paths.deny",
+            Self::PathNotAllowed => "paths.allow",
+            Self::TypeDenied(_) => "types.deny",
+            Self::TypeNotAllowed => "types.allow",
+            Self::AddressDenied(_) => "addresses.deny",
+            Self::AddressNotAllowed => "addresses.allow",
+        }
+    }
 }
 
 fn out_of_reach(reach: Reach) -> &'static str {
     match reach {
-        Reach::Site => "on the site of no seed",
-        Reach::Domain => "in the domain of no seed",
-        Reach::Host => "on the host of no seed",
-        Reach::Prefix => "below no seed",
-        Reach::Anywhere | Reach::Nowhere => "nothing in the configuration includes it",
+        Reach::Site => "on the site of no seed (scope.reach = \"site\")",
+        Reach::Domain => "in the domain of no seed (scope.reach = \"domain\")",
+        Reach::Host => "on the host of no seed (scope.reach = \"host\")",
+        Reach::Prefix => "below no seed (scope.reach = \"prefix\")",
+        Reach::Page => "it is no seed (scope.reach = \"page\")",
+        Reach::Anywhere | Reach::Nowhere => {
+            "neither scope.also nor scope.prefixes nor scope.suffixes names it (scope.reach = \"nowhere\")"
+        }
     }
 }
 
@@ -92,15 +189,15 @@ fn out_of_reach(reach: Reach) -> &'static str {
 #[derive(Debug, Clone, Error)]
 pub enum Invalid {
     /// An entry of `prefixes` is no URL.
-    #[error("{0:?} is not a URL prefix: {1}")]
+    #[error("prefixes: {0:?} is not a URL prefix such as https://example.org/docs/: {1}")]
     Prefix(String, #[source] url::ParseError),
     /// An entry of `domains` or `suffixes` is no name.
-    #[error("{0:?} is not a domain name")]
+    #[error("suffixes or domains: {0:?} is not a domain name")]
     Domain(String),
     /// An entry of `addresses` is no range.
-    #[error("{0:?} is not an address range such as 192.0.2.0/24")]
+    #[error("addresses: {0:?} is not an address range such as 192.0.2.0/24")]
     Address(String),
     /// A regular expression cannot be read.
-    #[error(transparent)]
-    Expression(#[from] regex::Error),
+    #[error("{0}: {1}")]
+    Expression(&'static str, #[source] regex::Error),
 }

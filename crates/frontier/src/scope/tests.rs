@@ -4,7 +4,7 @@ mod linear;
 
 use url::Url;
 
-use super::{Filter, Judgement, Reach, Reason, Scope, ScopeConfig};
+use super::{Filter, Judgement, Reach, Reason, Rule, Scope, ScopeConfig};
 
 fn url(text: &str) -> Url {
     Url::parse(text).expect("a URL")
@@ -132,6 +132,12 @@ fn other_reaches() {
         ],
     );
     check(
+        Reach::Page,
+        "https://example.org/a?b",
+        &["https://example.org/a?b", "http://example.org/a?b#c"],
+        &["https://example.org/a", "https://example.org/a?b=1"],
+    );
+    check(
         Reach::Anywhere,
         "https://example.org/",
         &["https://elsewhere.com/"],
@@ -151,7 +157,7 @@ fn lists_widen_and_filters_narrow() {
         r#"{
             "reach": "host", "max_depth": 5,
             "prefixes": ["https://other.org/a/"], "suffixes": ["*.no"],
-            "include": ["^https?://[a-z]+\\.wiki\\.org/"], "exclude": ["[?&]print=1"],
+            "also": ["^https?://[a-z]+\\.wiki\\.org/"], "exclude": ["[?&]print=1"],
             "domains": {"deny": ["bad.example.no", "BÜCHER.no"]},
             "paths": {"deny": ["/private", "/*.zip$"]}
         }"#,
@@ -169,33 +175,85 @@ fn lists_widen_and_filters_narrow() {
     let why = |text: &str| scope.judge(&url(text), 1).to_string();
     assert_eq!(
         why("https://example.org/?print=1"),
-        "out of scope: excluded by the expression [?&]print=1"
+        "out of scope: by scope.exclude: [?&]print=1"
     );
     assert_eq!(
         why("https://a.bad.example.no/"),
-        "out of scope: the domain bad.example.no is denied"
+        "out of scope: by scope.domains.deny: bad.example.no"
     );
     assert_eq!(
         why("https://bücher.no/"),
-        "out of scope: the domain BÜCHER.no is denied"
+        "out of scope: by scope.domains.deny: BÜCHER.no"
     );
     assert_eq!(
         why("https://example.org/%70rivate/x"),
-        "out of scope: paths like /private are denied"
+        "out of scope: by scope.paths.deny: /private"
     );
     assert_eq!(
         why("https://example.org/a.zip"),
-        "out of scope: paths like /*.zip$ are denied"
+        "out of scope: by scope.paths.deny: /*.zip$"
     );
     assert_eq!(why("https://example.org/a.zip?x"), "in scope");
     assert_eq!(
         why("https://a.example.org/"),
-        "out of scope: on the host of no seed"
+        "out of scope: on the host of no seed (scope.reach = \"host\")"
     );
     assert_eq!(
         scope.judge(&url("https://example.org/"), 6).to_string(),
-        "out of scope: 6 links away from a seed, at most 5 are followed"
+        "out of scope: 6 links away from a seed, at most 5 are followed (scope.max_depth)"
     );
+}
+
+/// As wget's --accept-regex and Browsertrix' include do: what seeds reach is the most there is.
+#[test]
+fn include_restricts_and_also_adds() {
+    let config = ScopeConfig {
+        include: vec!["/docs/".into(), "/$".into()],
+        exclude: vec!["/old/".into()],
+        also: vec!["^https://cdn\\.net/".into()],
+        ..ScopeConfig::default()
+    };
+    let seeds = [url("https://example.org/"), url("https://b.org/")];
+    let scope = Scope::new(&config, &seeds).expect("a scope");
+    let told = |text: &str| match scope.judge(&url(text), 1) {
+        Judgement::In => {
+            let rule = Rule::of(&config, &seeds, &url(text)).expect("a rule");
+            format!("in {}: {rule}", rule.key())
+        }
+        Judgement::Out(reason) => format!("out {}: {reason}", reason.key()),
+    };
+    for (text, expected) in [
+        (
+            "https://b.org/",
+            "in reach: on the site of the seed https://b.org/, and by scope.include: /$",
+        ),
+        (
+            "https://www.example.org/docs/a",
+            "in reach: on the site of the seed https://example.org/, and by scope.include: /docs/",
+        ),
+        (
+            "https://example.org/blog",
+            "out include: it matches none of scope.include",
+        ),
+        (
+            "https://example.org/docs/old/a",
+            "out exclude: by scope.exclude: /old/",
+        ),
+        (
+            "https://elsewhere.org/docs/a",
+            "out reach: on the site of no seed (scope.reach = \"site\")",
+        ),
+        (
+            "https://cdn.net/a.css",
+            "in also: by scope.also: ^https://cdn\\.net/",
+        ),
+        (
+            "https://cdn.net/old/a.css",
+            "out exclude: by scope.exclude: /old/",
+        ),
+    ] {
+        assert_eq!(told(text), expected, "{text}");
+    }
 }
 
 #[test]
@@ -264,7 +322,8 @@ fn what_cannot_be_read_is_named() {
     assert!(error(r#"{"addresses": {"deny": ["10/8"]}}"#).contains("10/8"));
     assert!(error(r#"{"domains": {"deny": ["a b"]}}"#).contains("a b"));
     assert!(error(r#"{"suffixes": ["."]}"#).contains("not a domain name"));
-    assert!(error(r#"{"include": ["("]}"#).contains('('));
+    assert!(error(r#"{"include": ["("]}"#).contains("include: "));
+    assert!(error(r#"{"also": ["("]}"#).contains("also: "));
     assert!(serde_json::from_str::<ScopeConfig>(r#"{"dephth": 1}"#).is_err());
     assert!(serde_json::from_str::<ScopeConfig>(r#"{"domains": {"block": []}}"#).is_err());
 }

@@ -9,13 +9,13 @@ use anyhow::Result;
 use partition::method::Method;
 use simulation::download::conditions::Conditions;
 use simulation::download::divide::Nearness;
-use simulation::download::politeness::Politeness;
+use simulation::download::politeness::{self, Politeness};
 use simulation::download::sweep::{Case, Rule};
 use simulation::download::web::Unit;
 
 const FIXED: (Rule, &str) = (Rule::Is(Politeness::Fixed(15.0)), "15s");
 const DENSITY: (Rule, &str) = (Rule::Is(Politeness::Density(15.0)), "density");
-const LATENCY: (Rule, &str) = (Rule::Is(Politeness::Latency(10.0)), "latency");
+const LATENCY: (Rule, &str) = (Rule::Is(politeness::LATENCY), "latency");
 const MEAN: (Rule, &str) = (Rule::MeanOf(Politeness::Density(15.0)), "mean-of-density");
 /// As far as a figure of another web may be off, in points of per cent.
 const ELSEWHERE: f64 = 0.1;

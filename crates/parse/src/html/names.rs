@@ -1,5 +1,7 @@
 //! Tag and attribute names as numbers, so that a name is compared in one instruction.
 
+use super::table::Table;
+
 /// A lower-cased name of up to 15 bytes packed into a number, its length in the top byte; longer
 /// names, which nothing here asks about, are all `OTHER`.
 pub(super) type Name = u128;
@@ -53,24 +55,24 @@ macro_rules! names {
 
 names! {
     A = "a", ADDRESS = "address", ANNOTATION_XML = "annotation-xml", AREA = "area",
-    ARTICLE = "article", ASIDE = "aside", B = "b", BASE = "base", BIG = "big",
+    ARTICLE = "article", ASIDE = "aside", AUDIO = "audio", B = "b", BASE = "base", BIG = "big",
     BLOCKQUOTE = "blockquote", BODY = "body", BR = "br", BUTTON = "button", CAPTION = "caption",
     CENTER = "center", CODE = "code", DD = "dd", DESC = "desc", DETAILS = "details", DIV = "div",
     DIALOG = "dialog", DL = "dl", DT = "dt", EM = "em", EMBED = "embed", FIELDSET = "fieldset",
     FIGCAPTION = "figcaption", FIGURE = "figure", FONT = "font", FOOTER = "footer",
     FOREIGN_OBJECT = "foreignobject", FORM = "form", FRAME = "frame", H1 = "h1", H2 = "h2",
     H3 = "h3", H4 = "h4", H5 = "h5", H6 = "h6", HEAD = "head", HEADER = "header", HR = "hr",
-    HTML = "html", I = "i", IFRAME = "iframe", IMG = "img", INS = "ins", LABEL = "label",
+    HTML = "html", I = "i", IFRAME = "iframe", IMAGE = "image", IMG = "img", INPUT = "input", INS = "ins", LABEL = "label",
     LEGEND = "legend", LI = "li", LINK = "link", LISTING = "listing", MAIN = "main",
     MALIGNMARK = "malignmark", MATH = "math", MENU = "menu", META = "meta", MGLYPH = "mglyph",
     MI = "mi", MN = "mn", MO = "mo", MS = "ms", MTEXT = "mtext", NAV = "nav", NOBR = "nobr",
-    NOEMBED = "noembed", NOFRAMES = "noframes", NOSCRIPT = "noscript", OL = "ol",
+    NOEMBED = "noembed", NOFRAMES = "noframes", NOSCRIPT = "noscript", OBJECT = "object", OL = "ol",
     OPTION = "option", P = "p", PLAINTEXT = "plaintext", PRE = "pre", RUBY = "ruby", S = "s",
-    SCRIPT = "script", SECTION = "section", SELECT = "select", SMALL = "small", SPAN = "span",
+    SCRIPT = "script", SECTION = "section", SELECT = "select", SMALL = "small", SOURCE = "source", SPAN = "span",
     STRIKE = "strike", STRONG = "strong", STYLE = "style", SUB = "sub", SUMMARY = "summary",
     SUP = "sup", SVG = "svg", TABLE = "table", TD = "td", TEMPLATE = "template",
-    TEXTAREA = "textarea", TH = "th", TITLE = "title", TR = "tr", TT = "tt",
-    U = "u", UL = "ul", VAR = "var", XMP = "xmp",
+    TEXTAREA = "textarea", TH = "th", TITLE = "title", TR = "tr", TRACK = "track", TT = "tt",
+    U = "u", UL = "ul", VAR = "var", VIDEO = "video", XMP = "xmp",
 }
 
 /// A shorter number that tells known names apart.
@@ -124,21 +126,14 @@ const KNOWN: &[(Traits, &[Name])] = &[
     ),
 ];
 
-const SLOTS: usize = 256;
-
-/// The traits by name: a hash table with open addressing, made by the compiler.
-static TRAITS: [(Name, Traits); SLOTS] = {
-    let mut table = [(0, 0); SLOTS];
+static TRAITS: Table<256> = {
+    let mut table = Table::empty();
     let mut group = 0;
     while group < KNOWN.len() {
         let (traits, members) = KNOWN[group];
         let mut i = 0;
         while i < members.len() {
-            let mut slot = first_slot(members[i]);
-            while table[slot].0 != 0 {
-                slot = (slot + 1) % SLOTS;
-            }
-            table[slot] = (members[i], traits);
+            table = table.with(members[i], traits);
             i += 1;
         }
         group += 1;
@@ -146,26 +141,10 @@ static TRAITS: [(Name, Traits); SLOTS] = {
     table
 };
 
-#[inline]
-const fn first_slot(name: Name) -> usize {
-    let folded = (name as u64) ^ ((name >> 64) as u64);
-    (folded.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize
-}
-
 /// The traits of an element; none for most.
 #[inline]
 pub(super) fn traits(name: Name) -> Traits {
-    let mut slot = first_slot(name);
-    loop {
-        let (known, traits) = TRAITS[slot];
-        if known == name {
-            return traits;
-        }
-        if known == 0 {
-            return 0;
-        }
-        slot = (slot + 1) % SLOTS;
-    }
+    TRAITS.get(name)
 }
 
 #[cfg(test)]

@@ -333,7 +333,7 @@ pub(super) fn clean(href: &str) -> String {
     }
 }
 
-fn has_token(list: &str, token: &str) -> bool {
+pub(super) fn has_token(list: &str, token: &str) -> bool {
     list.split_ascii_whitespace()
         .any(|word| word.eq_ignore_ascii_case(token))
 }

@@ -1,6 +1,7 @@
 //! What a container is to its page, by its tag, role, class and id.
 
 use super::names::{self, Name, pack};
+use super::table::Table;
 use super::tokens::{Attribute, Attributes};
 use crate::print::tree::{AROUND, CALLED_AROUND, HEADER, HIDDEN, MAIN, NAVIGATION, TEXT, Traits};
 
@@ -81,7 +82,7 @@ fn words(names: &str) -> u8 {
         });
         if ends {
             if at - start > 1 {
-                said |= said_by(pack(&bytes[start..at]));
+                said |= SAID.get(pack(&bytes[start..at]));
             }
             start = at
                 + usize::from(
@@ -203,47 +204,20 @@ const WORDS: &[(u8, &[&str])] = &[
     ),
 ];
 
-const SLOTS: usize = 512;
-
-/// As the table of elements.
-static TABLE: [(Name, u8); SLOTS] = {
-    let mut table = [(0, 0); SLOTS];
+static SAID: Table<512> = {
+    let mut table = Table::empty();
     let mut group = 0;
     while group < WORDS.len() {
         let (said, members) = WORDS[group];
         let mut i = 0;
         while i < members.len() {
-            let name = pack(members[i].as_bytes());
-            let mut slot = first_slot(name);
-            while table[slot].0 != 0 {
-                slot = (slot + 1) % SLOTS;
-            }
-            table[slot] = (name, said);
+            table = table.with(pack(members[i].as_bytes()), said);
             i += 1;
         }
         group += 1;
     }
     table
 };
-
-#[inline]
-const fn first_slot(name: Name) -> usize {
-    (names::number(name).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 55) as usize
-}
-
-fn said_by(word: Name) -> u8 {
-    let mut slot = first_slot(word);
-    loop {
-        let (known, said) = TABLE[slot];
-        if known == word {
-            return said;
-        }
-        if known == 0 {
-            return 0;
-        }
-        slot = (slot + 1) % SLOTS;
-    }
-}
 
 #[cfg(test)]
 mod tests {

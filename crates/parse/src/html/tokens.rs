@@ -23,9 +23,14 @@ pub(super) enum Attribute {
     Hidden,
     /// `color`, `face` or `size`: what makes `font` leave foreign content.
     FontStyle,
+    Srcset,
+    ImageSrcset,
+    Poster,
+    Data,
+    Background,
 }
 
-const ATTRIBUTES: usize = 14;
+const ATTRIBUTES: usize = 19;
 
 /// The attributes of one tag, as written. The first of several with one name counts.
 #[derive(Default)]
@@ -64,6 +69,11 @@ fn known(name: Name) -> Option<Attribute> {
     const COLOR: Name = pack(b"color");
     const FACE: Name = pack(b"face");
     const SIZE: Name = pack(b"size");
+    const SRCSET: Name = pack(b"srcset");
+    const IMAGE_SRCSET: Name = pack(b"imagesrcset");
+    const POSTER: Name = pack(b"poster");
+    const DATA: Name = pack(b"data");
+    const BACKGROUND: Name = pack(b"background");
     Some(match name {
         HREF => Attribute::Href,
         SRC => Attribute::Src,
@@ -79,6 +89,11 @@ fn known(name: Name) -> Option<Attribute> {
         STYLE => Attribute::Style,
         HIDDEN => Attribute::Hidden,
         COLOR | FACE | SIZE => Attribute::FontStyle,
+        SRCSET => Attribute::Srcset,
+        IMAGE_SRCSET => Attribute::ImageSrcset,
+        POSTER => Attribute::Poster,
+        DATA => Attribute::Data,
+        BACKGROUND => Attribute::Background,
         _ => return None,
     })
 }
@@ -101,6 +116,8 @@ pub(super) struct Tokens<'a> {
     at: usize,
     /// The attributes of the last start tag.
     pub(super) attributes: Attributes<'a>,
+    /// Also of elements that the reader does not ask about.
+    all_attributes: bool,
 }
 
 impl<'a> Tokens<'a> {
@@ -109,6 +126,15 @@ impl<'a> Tokens<'a> {
             page,
             at: 0,
             attributes: Attributes::default(),
+            all_attributes: false,
+        }
+    }
+
+    /// Reads the attributes of every element.
+    pub(super) fn with_all_attributes(page: &'a str) -> Self {
+        Self {
+            all_attributes: true,
+            ..Self::new(page)
         }
     }
 
@@ -180,13 +206,14 @@ impl<'a> Tokens<'a> {
     fn start_tag(&mut self) -> Option<Token<'a>> {
         self.at += 1;
         let name = self.tag_name();
-        let self_closing = if names::traits(name) & names::ATTRIBUTES == 0 {
-            self.scan_attributes(|_, _, _| ())?
-        } else {
+        let is_asked = self.all_attributes || names::traits(name) & names::ATTRIBUTES != 0;
+        let self_closing = if is_asked {
             self.attributes = Attributes::default();
             self.scan_attributes(|attributes, name, value| {
                 attributes.add(pack_at(name.0, name.1, name.2), value);
             })?
+        } else {
+            self.scan_attributes(|_, _, _| ())?
         };
         Some(Token::Start { name, self_closing })
     }

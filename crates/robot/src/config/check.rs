@@ -10,6 +10,8 @@ impl Config {
     /// Checks what the types cannot.
     pub fn check(&self) -> Result<(), Invalid> {
         self.revisit.budget()?;
+        self.revisit.limits()?;
+        self.limits.seconds()?;
         for (key, value, least, most) in self.numbers() {
             if !(least..=most).contains(&value) {
                 return Err(Invalid {
@@ -24,6 +26,8 @@ impl Config {
             value: format!("{value:?}"),
             expected,
         })?;
+        self.check_webhooks()?;
+        crate::overrides::Weights::new(self)?;
         let agent = &self.identity.agent;
         let letters = |b: u8| b.is_ascii_alphabetic() || b"-_".contains(&b);
         if agent.is_empty() || !agent.bytes().all(letters) {
@@ -35,12 +39,41 @@ impl Config {
         }
         let contact = &self.identity.contact;
         let printable = |b: u8| b.is_ascii_graphic() && !b"()".contains(&b);
-        if !contact.bytes().all(printable) {
+        let is_one = contact.is_empty() || contact.contains("://") || contact.contains('@');
+        if !is_one || !contact.bytes().all(printable) {
             return Err(Invalid {
                 key: "identity.contact",
                 value: format!("{contact:?}"),
-                expected: "expected a URL".into(),
+                expected: "expected a URL or an e-mail address".into(),
             });
+        }
+        Ok(())
+    }
+
+    fn check_webhooks(&self) -> Result<(), Invalid> {
+        let invalid = |key, value: &String, expected: &str| {
+            Err(Invalid {
+                key,
+                value: format!("{value:?}"),
+                expected: expected.to_owned(),
+            })
+        };
+        for hook in &self.webhooks {
+            let url = url::Url::parse(&hook.url);
+            if !url.is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {
+                return invalid("webhooks.url", &hook.url, "expected a URL of http or https");
+            }
+            let kinds = ["first", "changed", "minor", "gone"];
+            if let Some(wrong) = (hook.kinds.iter()).find(|kind| !kinds.contains(&kind.as_str())) {
+                let expected = "expected first, changed, minor or gone";
+                return invalid("webhooks.kinds", wrong, expected);
+            }
+            if let Some(pages) = &hook.pages
+                && let Err(error) = regex::Regex::new(pages)
+            {
+                let expected = format!("no regular expression: {error}");
+                return invalid("webhooks.pages", pages, &expected);
+            }
         }
         Ok(())
     }
@@ -49,6 +82,7 @@ impl Config {
     fn numbers(&self) -> Vec<(&'static str, f64, f64, f64)> {
         let (b, r, f) = (&self.budget, &self.revisit, &self.fetch);
         let at_once = f64::from(self.politeness.at_once);
+        let rotate = self.archive.rotate_bytes as f64;
         let mut numbers = vec![
             ("politeness.at_once", at_once, 1.0, 10_000.0),
             (
@@ -60,6 +94,7 @@ impl Config {
             ("budget.bytes_per_second", b.bytes_per_second, 0.0, MOST),
             ("budget.connections", b.connections as f64, 1.0, 10_000.0),
             ("budget.share_of_new", b.share_of_new, 0.0, 1.0),
+            ("revisit.least_chance", r.least_chance, 0.0, 0.99),
             ("revisit.first_guess_days", r.first_guess_days, 1e-9, 1e6),
             ("revisit.gone_days", r.gone_days, 1e-9, 1e6),
             ("fetch.connect_seconds", f.connect_seconds, 0.001, 86_400.0),
@@ -70,6 +105,8 @@ impl Config {
                 86_400.0,
             ),
             ("fetch.body_seconds", f.body_seconds, 0.001, 86_400.0),
+            // a file for every page would be one too many
+            ("archive.rotate_bytes", rotate, 65_536.0, MOST),
         ];
         match self.politeness.interval {
             Interval::Fixed { seconds } => {

@@ -2,7 +2,8 @@
 //! with it, need not be told again.
 
 use super::Config;
-use std::io;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 const COMMENT: &str = "# As the crawl was last started; written anew at every start.\n";
@@ -29,7 +30,16 @@ impl Config {
         let text = toml::to_string(self).map_err(io::Error::other)?;
         let file = Self::kept_file(&self.data.0);
         let new = file.with_extension("toml.new");
-        std::fs::write(&new, COMMENT.to_owned() + &text)?;
+        // one left by a crash
+        let _ = std::fs::remove_file(&new);
+        // for its owner only: it may hold credentials
+        let mut options = std::fs::OpenOptions::new();
+        let mut opened = options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&new)?;
+        opened.write_all((COMMENT.to_owned() + &text).as_bytes())?;
         std::fs::rename(new, file)
     }
 }

@@ -4,6 +4,7 @@ use super::Keeper;
 use super::pages::Stage;
 use crate::clock::Now;
 use crate::view::{HostView, PageWait, Status};
+use freshness::revisits::Limit;
 use frontier::lines::Waiting;
 use frontier::robots::{Standing, Verdict};
 use storage::PageId;
@@ -18,12 +19,21 @@ impl Keeper {
     pub(super) fn look(&mut self, now: Now) {
         let at = now.at;
         let estimated = self.revisits.estimated(at, SAMPLE);
+        let (held_up, first_pass_seconds) = self.held_up(at);
+        let asked_now = self.asked_now();
         let status = &mut self.status;
+        (status.held_up, status.first_pass_seconds) = (held_up, first_pass_seconds);
+        status.asked_now = asked_now;
         status.seconds = at - self.started;
+        status.unopened_hosts = self.lines.unopened() as u64;
         status.due_waiting = self.lines.due_waiting() as u64;
         status.pages_gone = self.gone.len() as u64;
+        status.pages_excluded = self.excluded.len() as u64;
         // in line, under way, or to be tried again
-        let seen = status.pages_fetched + status.pages_gone + status.pages_excluded;
+        let seen = status.pages_fetched
+            + status.pages_gone
+            + status.pages_excluded
+            + status.pages_elsewhere;
         status.new_waiting = status.pages_known.saturating_sub(seen);
         status.under_way = self.tickets.requests() as u64;
         status.requests_per_second = self.rate.per_second(at);
@@ -81,7 +91,7 @@ impl Keeper {
         }
     }
 
-    fn host_waits_for(&self, host: u32, at: f64) -> String {
+    pub(super) fn host_waits_for(&self, host: u32, at: f64) -> String {
         if self.is_given_up(host) {
             return "nothing: it was given up".into();
         }
@@ -98,7 +108,10 @@ impl Keeper {
         if page as usize >= self.pages.len() {
             return PageWait::default();
         }
-        let line = self.host_waits_for(self.pages.host(page), now.at);
+        let host = self.pages.host(page);
+        let line = self.host_waits_for(host, now.at);
+        let opening = self.lines.courtesy(host).not_before;
+        let host_opens = (opening > now.at).then(|| now.to_wall(opening));
         let waits_for = match self.pages.stage(page) {
             Stage::Away | Stage::AwayAndDue => "the answer that is under way".to_owned(),
             Stage::Later | Stage::AwayThenLater => "its next try; the last one failed".to_owned(),
@@ -106,8 +119,10 @@ impl Keeper {
             Stage::Idle => "nothing".to_owned(),
         };
         let Some(belief) = self.revisits.belief(page) else {
+            let of_requisite = self.requisite_waits(page);
             return PageWait {
-                waits_for: format!("its first visit: {waits_for}"),
+                waits_for: of_requisite.unwrap_or(format!("its first visit: {waits_for}")),
+                host_opens,
                 ..PageWait::default()
             };
         };
@@ -118,9 +133,13 @@ impl Keeper {
             changes_per_day_interval: Some((per_day(belief.rate.low), per_day(belief.rate.high))),
             chance_fresh: self.revisits.chance_fresh(page, now.at),
             due: due.map(|due| now.to_wall(due)),
+            host_opens,
             waits_for: match due {
                 _ if self.pages.stage(page) != Stage::Idle => waits_for,
-                Some(due) if due > now.at => format!("its time, in {:.0} s", due - now.at),
+                Some(due) if due > now.at => {
+                    let limit = self.revisits.limit(page, now.at).map(limit_words);
+                    format!("its time{}", limit.unwrap_or_default())
+                }
                 _ => format!("the policy's budget; its host waits for {line}"),
             },
         }
@@ -136,10 +155,22 @@ pub(crate) fn robots_word(standing: Option<&Standing>) -> &'static str {
     }
 }
 
+/// Why its time is when it is.
+fn limit_words(limit: Limit) -> &'static str {
+    match limit {
+        Limit::LeastInterval => "; no two visits may be closer (revisit.least_interval)",
+        Limit::MostInterval => "; no page waits for longer (revisit.most_interval)",
+        Limit::LeastChance => "; then it may have changed (revisit.least_chance)",
+    }
+}
+
 fn waiting_words(waiting: Waiting, at: f64) -> String {
     match waiting {
         Waiting::ForWork => "work".into(),
         Waiting::ForAnswer => "an answer".into(),
+        Waiting::Until(then) if then - at > 3600.0 => {
+            format!("the time it asked for, {:.1} h more", (then - at) / 3600.0)
+        }
         Waiting::Until(then) => format!("its interval, {:.1} s more", then - at),
         Waiting::ForAddress => "its address".into(),
         Waiting::ForNeighbours(address) => format!("other hosts at {address}"),

@@ -1,11 +1,11 @@
 //! What the keeper knows of hosts, and keeps across restarts.
 
 use super::Keeper;
-use crate::cause;
 use crate::clock::Now;
 use crate::message::{Found, Write};
 use frontier::key::parse_link;
 use frontier::politeness::{Answer, Courtesy};
+use frontier::retry_after;
 use frontier::robots::{Fetched, Standing, Verdict};
 use frontier::trap::Halved;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,8 @@ use url::Url;
 const TOLD_WITHIN: f64 = 0.25;
 /// An interval of zero would promise endless visits.
 const LEAST_INTERVAL: f64 = 1e-4;
+/// The least share of turns that is taken to be left to revisits where new pages wait.
+const LEAST_LEFT: f64 = 0.01;
 /// Prefixes of a host whose lowered caps are kept: wide ones are found first, and hold for those below.
 const MOST_HALVED: usize = 256;
 
@@ -89,7 +91,7 @@ impl Keeper {
         {
             self.lines.without_robots(number, standing.expires);
         }
-        let told = self.lines.interval(number).max(LEAST_INTERVAL);
+        let told = self.delay(number);
         self.hosts.push(Host {
             origin: origin.to_owned(),
             name: name
@@ -112,7 +114,7 @@ impl Keeper {
     /// A host's address was sought.
     pub(super) fn resolved(&mut self, now: Now, host: u32, sought: Result<(IpAddr, f64), u8>) {
         if let Err(cause) = sought {
-            self.count_failure(cause::word(cause));
+            self.count_failure_of_host(cause);
         }
         self.address_sought(host, sought.err());
         let found = self.same_address_for_same_name(host, now.at, sought.ok());
@@ -151,7 +153,7 @@ impl Keeper {
             .and_then(|rules| rules.crawl_delay(agent))
             .unwrap_or(0.0);
         // whoever asks for days does not want to be crawled slowly, but not at all
-        let delay = delay.clamp(0.0, 86_400.0);
+        let delay = delay.clamp(0.0, retry_after::LONGEST);
         self.admit_sitemaps(now, of, rules);
         if standing.verdict == Verdict::DisallowForNow {
             let again = now.at + self.host_failed(of, standing.expires - now.at);
@@ -172,14 +174,8 @@ impl Keeper {
             .iter()
             .filter_map(|sitemap| {
                 let url = parse_link(origin.as_ref()?, sitemap).ok()?;
-                self.rules.scope.judge(&url, 0).is_in().then(|| Found {
-                    key: self.rules.canonical.key(&url),
-                    url,
-                    depth: 0,
-                    from: None,
-                    changed: None,
-                    at: (now.wall * 1e3) as storage::Time,
-                })
+                let is_in = self.rules.scope().judge(&url, 0).is_in();
+                is_in.then(|| self.rules.given(url, now.wall))
             })
             .collect();
         if !sitemaps.is_empty() {
@@ -243,10 +239,19 @@ impl Keeper {
         self.save_host(host);
     }
 
-    fn tell_delay(&mut self, at: f64, host: u32) {
-        // requests take their time besides the interval
+    /// From one request to the next: they take their time besides the interval.
+    fn delay(&self, host: u32) -> f64 {
         let response = self.lines.courtesy(host).response;
-        let delay = (self.lines.interval(host) + response).max(LEAST_INTERVAL);
+        (self.lines.interval(host) + response).max(LEAST_INTERVAL)
+    }
+
+    fn tell_delay(&mut self, at: f64, host: u32) {
+        let mut delay = self.delay(host);
+        if self.lines.waiting_at(host).0 > 0 {
+            // new pages have their share of the turns
+            let left = 1.0 - self.config.budget.share_of_new;
+            delay /= left.max(LEAST_LEFT);
+        }
         let known = &mut self.hosts[host as usize];
         if (delay / known.told - 1.0).abs() > TOLD_WITHIN {
             known.told = delay;

@@ -29,11 +29,19 @@ impl Keeper {
         self.status.cut_bodies += u64::from(done.cut.body);
         // whatever asked for the visit has its answer
         self.pages.set(page, Stage::Away);
+        if done.requisite {
+            if self.requisite_visited(&visited) {
+                self.unstored += 1;
+                self.writes.push(Write::Visited(Box::new(visited)));
+            }
+            return;
+        }
         match done.result {
             VisitResult::Copy { outcome, modified } => {
                 self.gone.remove(&page);
+                self.excluded.remove(&page);
                 let modified = modified.map(|modified| done.at.from_wall(modified));
-                self.copied(page, at, outcome, modified);
+                self.copied(page, done.weight, at, outcome, modified);
                 if let Some(liar) = done.liar {
                     self.validators_judged(done.host, liar);
                 }
@@ -46,6 +54,7 @@ impl Keeper {
             }
             VisitResult::Gone => {
                 self.gone.insert(page);
+                self.excluded.remove(&page);
                 self.forget(page, at);
                 if self.until == Until::Stopped {
                     self.try_later(at + self.gone_seconds(), page);
@@ -54,7 +63,7 @@ impl Keeper {
             VisitResult::Excluded(cause) => {
                 self.gone.remove(&page);
                 self.count_failure(cause::word(cause));
-                self.status.pages_excluded += 1;
+                self.excluded.insert(page);
                 self.forget(page, at);
             }
             VisitResult::NotNow => {
@@ -72,7 +81,14 @@ impl Keeper {
     }
 
     /// A copy, or the word that ours is current. What counts as a change is decided here.
-    fn copied(&mut self, page: u32, at: f64, outcome: storage::Outcome, modified: Option<f64>) {
+    fn copied(
+        &mut self,
+        page: u32,
+        weight: f64,
+        at: f64,
+        outcome: storage::Outcome,
+        modified: Option<f64>,
+    ) {
         let counts = match outcome {
             storage::Outcome::Changed => true,
             storage::Outcome::Minor => self.config.revisit.count == Count::Body,
@@ -84,7 +100,7 @@ impl Keeper {
             self.status.first_visits += 1;
             self.status.pages_fetched += 1;
             let host = self.pages.host(page);
-            self.revisits.keep(at, page, host, 1.0, at, None);
+            self.revisits.keep(at, page, host, weight, at, None);
             return;
         }
         self.status.revisits += 1;
@@ -122,8 +138,11 @@ impl Keeper {
 
     /// The worker that had the page fell over it; it would again.
     pub(super) fn page_lost(&mut self, now: Now, page: u32) {
-        self.revisits.failed(page, now.at);
         self.pages.set(page, Stage::Idle);
+        if self.requisites.has(page) {
+            return self.requisite_failed(page);
+        }
+        self.revisits.failed(page, now.at);
         if self.until == Until::Stopped {
             self.try_later(now.at + self.gone_seconds(), page);
         }

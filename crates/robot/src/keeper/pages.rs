@@ -62,6 +62,19 @@ impl Pages {
         }
     }
 
+    /// Somebody wants the page visited: whether it is to be put in line now. As [`Self::is_due`], but
+    /// one that waits for its next try waits no longer.
+    pub fn is_wanted(&mut self, page: u32) -> bool {
+        match self.stage(page) {
+            Stage::Idle | Stage::Later => true,
+            Stage::Away | Stage::AwayThenLater => {
+                self.set(page, Stage::AwayAndDue);
+                false
+            }
+            Stage::InLine | Stage::AwayAndDue => false,
+        }
+    }
+
     /// The page is to be tried again at some other time.
     pub fn put_off(&mut self, page: u32) {
         let stage = match self.stage(page) {

@@ -5,6 +5,7 @@ use super::{Keeper, RECORDS};
 use crate::clock::{Now, Stood};
 use crate::message::Write;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The first line.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -17,7 +18,14 @@ pub(super) struct Head {
     /// Links and bodies that were cut since the crawl began.
     #[serde(default)]
     cut: (u64, u64),
+    /// Addresses and robots.txt files that could not be had since the crawl began, by cause: there is no
+    /// visit in the log that would tell of them.
+    #[serde(default)]
+    of_hosts: Causes,
 }
+
+/// How often something failed, by cause.
+pub(crate) type Causes = BTreeMap<u8, u64>;
 
 /// The parts of a record; none if it is no record.
 pub(super) fn unpack(record: &[u8]) -> Option<(Head, &[u8])> {
@@ -46,6 +54,11 @@ pub fn cut(record: &[u8]) -> (u64, u64) {
     unpack(record).map_or((0, 0), |(head, _)| head.cut)
 }
 
+/// What failed of hosts up to then, by cause.
+pub(crate) fn failures_of_hosts(record: &[u8]) -> Causes {
+    unpack(record).map_or_else(Causes::new, |(head, _)| head.of_hosts)
+}
+
 impl Keeper {
     /// Has it written down.
     pub(super) fn record(&mut self, now: Now) {
@@ -55,6 +68,7 @@ impl Keeper {
             clock: self.clock.stands(now),
             pass: self.pass.filter(|_| !self.is_quiet()),
             cut: (self.status.cut_links, self.status.cut_bodies),
+            of_hosts: self.of_hosts.clone(),
         };
         let mut record = serde_json::to_vec(&head).expect("plain values");
         record.push(b'\n');

@@ -4,7 +4,8 @@ use super::{Keeper, Until};
 use crate::cause;
 use crate::clock::Now;
 use crate::losses::Losses;
-use storage::{HostId, PageBrief, PageId, PageState, Store, Time};
+use storage::{HostId, PageAddress, PageBrief, PageId, PageState, Store, Time};
+use url::Url;
 
 /// What is taken over of a page.
 struct Kept {
@@ -15,6 +16,7 @@ struct Kept {
     last_failure: Option<(Time, u8)>,
     failures: u16,
     memo: Vec<u8>,
+    requisite: bool,
 }
 
 impl Kept {
@@ -27,6 +29,7 @@ impl Kept {
             last_failure: brief.last_failure,
             failures: brief.failures_in_a_row,
             memo: brief.memo.to_vec(),
+            requisite: brief.is_requisite(),
         }
     }
 }
@@ -46,13 +49,25 @@ impl Keeper {
             };
             self.add_host(now, &name, &blob);
         }
+        // scope and robots.txt are judged again, and counted then
+        let totals = store.reader().totals()?;
+        let judged_again = [cause::OUT_OF_SCOPE, cause::ROBOTS];
+        let excluded = (totals.excluded.iter()).filter(|(cause, _)| !judged_again.contains(cause));
+        let of_hosts = self.of_hosts.clone();
+        for (cause, count) in totals.failed.iter().chain(excluded).chain(&of_hosts) {
+            let known = self.status.failures.entry(cause::word(*cause).to_owned());
+            *known.or_default() += count;
+        }
         let mut pages = (0..).map(PageId);
         store.reader().scan(
             |brief| brief.map(|brief| Kept::of(&brief)),
             |kept| {
                 let page = pages.next().expect("pages are numbered by 32 bits");
                 match kept {
-                    Ok(kept) => self.restore_page(now, page, &kept),
+                    Ok(kept) => {
+                        let weight = self.weight(store, page);
+                        self.restore_page(now, page, &kept, weight);
+                    }
                     Err(error) => self.restore_damaged(store, page, &error, losses),
                 }
             },
@@ -68,24 +83,42 @@ impl Keeper {
         losses: &mut Losses,
     ) {
         let address = store.address(page);
-        self.add_page(page, address.as_ref().map_or(0, |address| address.host.0));
+        let host = address.as_ref().map_or(0, |address| address.host.0);
+        let is_requisite = address.as_ref().is_ok_and(PageAddress::is_requisite);
+        self.add_page(page, host, is_requisite);
         if address.is_ok() {
             losses.note(error, "pages are not readable; they are fetched again");
             self.wait_first(page.0);
         }
     }
 
+    /// How much a page matters: URLs are read only where that depends on them.
+    fn weight(&self, store: &Store, page: PageId) -> f64 {
+        if self.rules.weights.is_empty() {
+            return 1.0;
+        }
+        let address = store.address(page).ok();
+        let url = address.and_then(|address| Url::parse(&address.url).ok());
+        url.map_or(1.0, |url| self.rules.weights.of(&url))
+    }
+
     /// Puts a page where it waits.
-    fn restore_page(&mut self, now: Now, id: PageId, kept: &Kept) {
+    fn restore_page(&mut self, now: Now, id: PageId, kept: &Kept, weight: f64) {
         let page = id.0;
-        self.add_page(id, kept.host);
+        self.add_page(id, kept.host, kept.requisite);
         if !kept.tried {
             return self.wait_first(page);
         }
-        self.lines.count_page(kept.host);
+        if kept.state != PageState::Elsewhere {
+            self.lines.count_page(kept.host);
+        }
         let then = |time: Time| now.from_wall(time as f64 / 1e3).min(now.at);
         let failed_at = kept.last_failure.map_or(0.0, |(at, _)| then(at));
         let once = self.until == Until::FetchedOnce;
+        if kept.requisite {
+            let visited = kept.last_visit.map_or(now.at, then);
+            return self.restore_requisite(page, kept.state, kept.failures, visited);
+        }
         match kept.state {
             PageState::New if once => self.wait_in_line(page),
             PageState::New => {
@@ -96,7 +129,7 @@ impl Keeper {
                 let visited = kept.last_visit.map_or(now.at, then);
                 let memo = Some(&kept.memo[..]).filter(|memo| !memo.is_empty());
                 self.revisits
-                    .keep(now.at, page, kept.host, 1.0, visited, memo);
+                    .keep(now.at, page, kept.host, weight, visited, memo);
                 self.status.pages_fetched += 1;
                 if let Some(pass) = self.pass {
                     if visited < pass {
@@ -114,13 +147,14 @@ impl Keeper {
                     self.try_later(failed_at + self.gone_seconds(), page);
                 }
             }
+            PageState::Elsewhere => self.status.pages_elsewhere += 1,
             PageState::Excluded => {
                 let cause = kept.last_failure.map_or(0, |(_, cause)| cause);
                 if matches!(cause, cause::OUT_OF_SCOPE | cause::ROBOTS) {
                     // scope and rules may be others now; judging costs no request
                     self.wait_in_line(page);
                 } else {
-                    self.status.pages_excluded += 1;
+                    self.excluded.insert(page);
                 }
             }
         }

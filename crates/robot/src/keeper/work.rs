@@ -91,9 +91,33 @@ impl Tickets {
         Some(job)
     }
 
+    /// Requests under way to these hosts, which are sorted.
+    pub fn requests_to(&self, hosts: &[u32]) -> Vec<u64> {
+        let is_theirs = |job: &Ticket| {
+            let is_request = !matches!(job.aim, Aim::Address);
+            job.open && is_request && hosts.binary_search(&job.host).is_ok()
+        };
+        let jobs = self.jobs.iter().filter(|(_, job)| is_theirs(job));
+        jobs.map(|(&ticket, _)| ticket).collect()
+    }
+
     /// Requests under way, and names being looked up.
     pub fn requests(&self) -> usize {
         self.open
+    }
+
+    /// Visits that may still bring a page.
+    pub fn visits(&self) -> usize {
+        let visits = self.jobs.values();
+        visits
+            .filter(|job| matches!(job.aim, Aim::Page { .. }))
+            .count()
+    }
+
+    /// Of some jobs that use the network, the hosts.
+    pub fn hosts(&self, most: usize) -> Vec<u32> {
+        let open = self.jobs.values().filter(|job| job.open);
+        open.take(most).map(|job| job.host).collect()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -114,6 +138,7 @@ impl Keeper {
         let mut jobs = Vec::new();
         while self.tickets.requests() < self.config.budget.connections
             && self.unstored < MOST_UNSTORED
+            && self.is_within_limits(at)
         {
             match self.lines.next(at) {
                 Turn::Idle => break,
@@ -124,6 +149,11 @@ impl Keeper {
                 turn => jobs.push(self.job(turn)),
             }
         }
+        let until = if self.ends > at {
+            until.min(self.ends)
+        } else {
+            until
+        };
         (jobs, until)
     }
 
@@ -182,6 +212,7 @@ impl Keeper {
                     address,
                     standing: known.standing.clone().filter(|_| obeyed),
                     conditional: !new && !self.asked.is_multiple_of(audit) && !known.lies,
+                    requisite: self.requisites.has(page),
                 };
                 Job {
                     ticket: self.tickets.open(host, Aim::Page { page, address }),
@@ -228,10 +259,29 @@ impl Keeper {
             return;
         }
         self.pages.set(page, Stage::InLine);
-        if self.revisits.keeps(page) {
+        if self.revisits.keeps(page) || self.requisites.has_copy(page) {
             self.lines.push_due(host, page);
         } else {
             self.lines.push_again(host, page);
+        }
+    }
+
+    /// Somebody wants a page visited now: it goes before all others of its host.
+    pub(super) fn hurry(&mut self, page: u32) {
+        if self.pages.is_wanted(page) {
+            self.wait_in_line(page);
+        }
+        self.lines.hurry(self.pages.host(page), page);
+    }
+
+    /// The rules are others now: what they excluded may be allowed. Judging costs no request.
+    pub(super) fn judge_again(&mut self) {
+        let mut excluded: Vec<u32> = self.excluded.drain().collect();
+        excluded.sort_unstable();
+        for page in excluded {
+            if self.pages.is_due(page) {
+                self.wait_in_line(page);
+            }
         }
     }
 

@@ -1,16 +1,20 @@
 //! The requests of a visit, and what their ends mean for politeness.
 
-use super::Workers;
+use super::{Workers, millis};
 use crate::cause;
 use crate::clock::Now;
-use crate::message::{Event, Visit};
+use crate::message::{Event, Progress, Visit};
+use crate::reading::Standpoint;
 use fetch::{Exchange, FetchError, Request, Validators};
 use frontier::politeness::Answer;
 use frontier::retry_after;
 use frontier::robots::{Fetched, Standing, next_hop};
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use storage::PageId;
+use tokio::sync::Notify;
 use url::Url;
 
 /// robots.txt beyond this is not read.
@@ -29,6 +33,37 @@ impl Ended {
     }
 }
 
+/// A request that can be watched, and given up, by others.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    received: Arc<AtomicU64>,
+    began: Instant,
+    given_up: Notify,
+}
+
+impl Watched {
+    pub fn new() -> Self {
+        Self {
+            received: Arc::new(AtomicU64::new(0)),
+            began: Instant::now(),
+            given_up: Notify::new(),
+        }
+    }
+
+    /// How far it has come.
+    pub fn progress(&self, ticket: u64) -> Progress {
+        Progress {
+            ticket,
+            bytes: self.received.load(Ordering::Relaxed),
+            seconds: self.began.elapsed().as_secs_f64(),
+        }
+    }
+
+    pub fn give_up(&self) {
+        self.given_up.notify_one();
+    }
+}
+
 /// A robots.txt to be fetched.
 pub(super) struct RobotsTxt {
     pub ticket: u64,
@@ -40,15 +75,32 @@ pub(super) struct RobotsTxt {
 
 impl Workers {
     /// Makes a request, begun `now`, and lets the keeper know that the host is free again.
-    async fn request(&self, ticket: u64, request: Request<'_>, now: Now) -> Ended {
+    async fn request(
+        &self,
+        (ticket, watched): (u64, &Watched),
+        request: Request<'_>,
+        now: Now,
+    ) -> Ended {
         let started = Instant::now();
-        let answer = self.fetcher.fetch(request).await;
+        let request = Request {
+            received: Some(&watched.received),
+            ..request
+        };
+        let answer = tokio::select! {
+            biased;
+            answer = self.fetcher.fetch(request) => answer,
+            () = watched.given_up.notified() => Err(FetchError::GivenUp),
+        };
         let took = started.elapsed();
         let ended = Ended { answer, took };
+        let bytes = match &ended.answer {
+            Ok(_) => ended.bytes(),
+            Err(_) => watched.received.load(Ordering::Relaxed),
+        };
         (self.tell)(Event::Ended {
             ticket,
             answer: Some(for_politeness(&ended, now)),
-            bytes: ended.bytes(),
+            bytes,
         });
         ended
     }
@@ -56,17 +108,19 @@ impl Workers {
     /// Requests a page.
     pub(super) async fn page(
         &self,
-        ticket: u64,
+        job: (u64, &Watched),
         visit: &Visit,
         url: &Url,
         validators: Option<&Validators>,
         now: Now,
     ) -> Ended {
+        let headers = self.headers.of(url);
         let request = Request {
             validators,
+            headers: &headers,
             ..Request::get(url, visit.address)
         };
-        let ended = self.request(ticket, request, now).await;
+        let ended = self.request(job, request, now).await;
         let took = ended.took;
         match &ended.answer {
             Ok(exchange) => tracing::debug!(
@@ -78,16 +132,18 @@ impl Workers {
     }
 
     /// Requests robots.txt.
-    pub(super) async fn robots(&self, wanted: RobotsTxt, now: Now) -> Event {
+    pub(super) async fn robots(&self, wanted: RobotsTxt, watched: &Watched, now: Now) -> Event {
         let RobotsTxt {
             ticket, url, hops, ..
         } = wanted;
+        let headers = self.headers.of(&url);
         let request = Request {
+            headers: &headers,
             max_body: Some(ROBOTS_BYTES),
             accept: Some("text/plain,*/*;q=0.8"),
             ..Request::get(&url, wanted.address)
         };
-        let ended = self.request(ticket, request, now).await;
+        let ended = self.request((ticket, watched), request, now).await;
         let bytes = ended.bytes();
         let at = now.at + ended.took.as_secs_f64();
         let standing = |fetched, max_age| {
@@ -106,6 +162,7 @@ impl Workers {
                     ticket,
                     standing: standing(Fetched::Failure, None),
                     failure: Some(error.code()),
+                    record: None,
                 };
             }
         };
@@ -115,6 +172,13 @@ impl Workers {
             let hops = hops + 1;
             return Event::RobotsMoved { ticket, to, hops };
         }
+        let from = Standpoint {
+            page: PageId(0),
+            url: &url,
+            depth: 0,
+            at: millis(now.wall),
+        };
+        let record = self.intake.robots_record(from, &exchange);
         let body = exchange.decoded(ROBOTS_BYTES).map(|decoded| decoded.bytes);
         let fetched = Fetched::Answer {
             status: exchange.status,
@@ -129,6 +193,7 @@ impl Workers {
                 500.. => Some(cause::SERVER_ERROR),
                 _ => None,
             },
+            record,
         }
     }
 }

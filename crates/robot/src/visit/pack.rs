@@ -73,11 +73,11 @@ impl Packers {
         })
     }
 
-    /// An answer that leads elsewhere.
-    pub fn redirect(&self, from: Standpoint, exchange: &Exchange) -> (Packed, bool) {
+    /// An answer that is no copy: it leads elsewhere, or says that there is nothing.
+    pub fn answer(&self, from: Standpoint, exchange: &Exchange) -> Packed {
         let digest = storage::digest(&exchange.body);
         self.pack(from, exchange, digest, |packer, exchange| {
-            (packer.response(exchange), true)
+            packer.response(exchange)
         })
     }
 

@@ -17,6 +17,8 @@ pub struct BottleWeb {
     /// Seconds between the changes of pages on the average, the shortest and the longest. They
     /// change at random.
     pub change_every: (f64, f64),
+    /// The same of home pages, if they are different.
+    pub home_changes_every: Option<f64>,
     /// The share of pages that vanish, and of pages that appear, in the course of the run.
     pub turnover: f64,
     /// The share of requests that nobody answers while there are faults.
@@ -97,6 +99,8 @@ impl Web {
                     _ => (start, f64::INFINITY),
                 };
                 let exponent: f64 = random.random();
+                let every = shortest * (longest / shortest).powf(exponent);
+                let home = spec.home_changes_every.filter(|_| number == 0);
                 pages.push(BottlePage {
                     host,
                     path: match number {
@@ -105,11 +109,7 @@ impl Web {
                         _ => format!("/page/{number}"),
                     },
                     lives,
-                    changes: changes(
-                        shortest * (longest / shortest).powf(exponent),
-                        (start, end),
-                        random,
-                    ),
+                    changes: changes(home.unwrap_or(every), (start, end), random),
                     redirect: (number % 13 == 7).then(|| "/".into()),
                     forbidden: number % 11 == 5,
                 });

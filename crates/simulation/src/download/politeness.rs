@@ -12,6 +12,9 @@ pub enum Politeness {
     Latency(f64),
 }
 
+/// The rule by latency, as the robot has it by default.
+pub const LATENCY: Politeness = Politeness::Latency(frontier::politeness::LATENCY_FACTOR);
+
 impl Politeness {
     /// Seconds to wait after a download of `duration` seconds from a server of `pages` pages,
     /// when the largest has `largest`.
@@ -39,7 +42,7 @@ mod tests {
         assert_eq!(density.interval(1, 78_523, 0.1), 15.0);
         assert_eq!(density.interval(1, 1, 0.1), 15.0);
         assert!((density.interval(280, 78_400, 9.0) - 8.0).abs() < 1e-9);
-        assert_eq!(Politeness::Latency(10.0).interval(5, 9, 0.25), 2.5);
+        assert_eq!(LATENCY.interval(5, 9, 0.25), 2.5);
         assert_eq!(Politeness::Fixed(15.0).interval(5, 9, 0.25), 15.0);
     }
 }

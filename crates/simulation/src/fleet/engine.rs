@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fleet::identity::{GroupId, Millis, Session, Text};
 use fleet::io::{Outcome, Tail};
-use fleet::key::{Key, Value};
+use fleet::key::{Key, Value, What};
 use fleet::parcel::{Message, Subject};
 use fleet::record::Record;
 
@@ -75,8 +75,13 @@ impl Engine {
 
     /// All keys of a bucket, as they are or as they were before changes younger than `lag`.
     pub fn read(&self, now: Millis, group: GroupId, lag: Millis) -> Vec<(Key, u64, Value)> {
-        let cells = self.cells.iter().filter(|(key, _)| key.group == group);
+        let first = Key {
+            group,
+            what: What::Plan,
+        };
+        let cells = self.cells.range(first..);
         cells
+            .take_while(|(key, _)| key.group == group)
             .filter_map(|(key, cell)| {
                 if cell.written + lag > now {
                     let (revision, value) = cell.before.as_ref()?;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use fleet::identity::{Millis, Unit};
+use fleet::io::Token;
 use fleet::moves::Ages;
 use fleet::parcel::Subject;
 use fleet::record::Record;
@@ -46,8 +47,8 @@ pub struct Line {
     pub last: Option<Millis>,
     /// A request is under way.
     pub busy: bool,
-    /// No more after this one; its export is awaited.
-    pub closing: bool,
+    /// No more after this one; its export is awaited under this name.
+    pub closing: Option<Token>,
 }
 
 /// A request between the gate and its bytes.
@@ -217,7 +218,7 @@ impl Process {
             last_request: line
                 .and_then(|line| line.last)
                 .map(|at| self.clock.local(now) - at),
-            left_alone: 0,
+            left_alone: line.map_or(0, |line| line.next.saturating_sub(self.clock.local(now))),
         };
         (records.collect(), ages)
     }

@@ -33,6 +33,12 @@ pub struct Report {
     pub messages: u64,
     /// Writes of keys.
     pub swaps: u64,
+    /// The longest lease, plan and summary.
+    pub lease_bytes: u64,
+    /// See `lease_bytes`.
+    pub plan_bytes: u64,
+    /// See `lease_bytes`.
+    pub summary_bytes: u64,
 }
 
 /// A run that did not.

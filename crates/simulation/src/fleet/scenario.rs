@@ -52,6 +52,8 @@ pub struct Scenario {
     pub seed: u64,
     /// The path of groups above each robot, the fleet first.
     pub robots: Vec<Vec<GroupId>>,
+    /// One way to the engine, by robot; nothing where it is missing.
+    pub delays: Vec<Millis>,
     /// Those that are not members at the start.
     pub newcomers: Vec<usize>,
     /// The web.
@@ -62,10 +64,16 @@ pub struct Scenario {
     pub noisy: bool,
     /// Requests of the fleet in ten seconds.
     pub budget: Option<u32>,
+    /// Whether the run ends when the fleet itself says that nothing is left to do.
+    pub once: bool,
     /// Times that each page is visited.
     pub visits: u32,
+    /// A crawl without end is looked at after this.
+    pub lasts: Option<Millis>,
     /// Between two requests to a server.
     pub interval: Millis,
+    /// Every fifth server once asks to be left alone for so long (`Retry-After`).
+    pub retry_after: Option<Millis>,
     /// After the last event, all has to be found within this.
     pub patience: Millis,
     /// The mistake under test.
@@ -83,6 +91,7 @@ impl Scenario {
         Self {
             seed,
             robots: vec![vec![FLEET]; robots],
+            delays: Vec::new(),
             newcomers: Vec::new(),
             web: Size {
                 hosts: 24,
@@ -93,11 +102,39 @@ impl Scenario {
             events: Vec::new(),
             noisy: false,
             budget: None,
+            once: false,
             visits: 1,
+            lasts: None,
             interval: 15_000,
+            retry_after: None,
             patience: 1_500_000,
             flaw: None,
         }
+    }
+
+    /// Robots in groups of ten, those in groups of ten, up to three levels; one more joins a site
+    /// after twenty seconds, and after forty-five it is over.
+    pub fn tree(robots: u64, levels: usize, seed: u64) -> Self {
+        let mut scenario = Self::calm(seed, 0);
+        let (region, site) = (
+            |robot| GroupId(10 + robot / 100),
+            |robot| GroupId(100 + robot / 10),
+        );
+        scenario.robots = (0..robots)
+            .map(|robot| match levels {
+                1 => vec![FLEET],
+                2 => vec![FLEET, site(robot)],
+                _ => vec![FLEET, region(robot), site(robot)],
+            })
+            .collect();
+        let newcomer = scenario.robots.len();
+        let beside = seed as usize % newcomer;
+        scenario.robots.push(scenario.robots[beside].clone());
+        scenario.newcomers = vec![newcomer];
+        scenario.events = vec![(20_000, Fault::Join(newcomer))];
+        scenario.visits = u32::MAX;
+        scenario.lasts = Some(45_000);
+        scenario
     }
 
     /// Anything that may go wrong.
@@ -116,6 +153,7 @@ impl Scenario {
             }
             _ => vec![vec![FLEET]; rng.random_range(10..=24)],
         };
+        scenario.once = true;
         scenario.noisy = rng.random_range(0..4) > 0;
         let robots = scenario.robots.len();
         let forgetful = rng.random_range(0..3) == 0;

@@ -3,7 +3,7 @@ use fleet::flaw::Flaw;
 use super::*;
 
 /// Seeds that are run with every change.
-const SEEDS: u64 = 100;
+const SEEDS: u64 = 300;
 
 fn well(scenario: &Scenario) -> Outcome {
     finish(scenario).unwrap_or_else(|failure| panic!("{failure}\n{:?}", scenario.events))
@@ -113,17 +113,119 @@ fn the_budget_is_kept_in_every_window() {
     }
 }
 
-/// Found, told, and not yet understood: the protocol loses or strands pages in these. Whoever mends
-/// one of them is told to move it to those that must go well.
-#[test]
-fn seeds_that_still_fail() {
-    let fails = |seed: &u64| run(&Scenario::random(*seed)).is_err();
-    let failing: Vec<u64> = [214, 246, 249].into_iter().filter(fails).collect();
-    assert_eq!(failing, [214, 246, 249]);
-}
-
-/// An eviction once stopped after the lease was sealed.
+/// An eviction once stopped after the lease was sealed (106), or was forgotten while the same robot
+/// looked at another group (214); what was taken over and belonged elsewhere was exported before
+/// the store had it (246, 249); who passed a server on without having asked it forgot that the one
+/// before had (629); a package whose pieces were gone made all that came with it come again for
+/// ever (1340); what a group left that died out was nobody's, and what was for it was dropped (1666, 2770); who
+/// began a second life spoke for the first (2760).
 #[test]
 fn seeds_that_once_failed() {
-    well(&Scenario::random(106));
+    for seed in [106, 214, 246, 249, 629, 1340, 1666, 2760, 2770] {
+        well(&Scenario::random(seed));
+    }
+}
+
+/// Names share addresses, answers differ by place and time, and names of one address are found at
+/// the same moment by different robots. That nobody else owns what is opened or asked is checked in
+/// every step.
+#[test]
+fn split_dns_gives_no_server_two_owners() {
+    for seed in 0..10 {
+        let mut scenario = Scenario::calm(seed, 6);
+        scenario.web.servers = 4;
+        scenario.interval = 2_000;
+        let outcome = well(&scenario);
+        assert_eq!(outcome.pages.len() as u64, outcome.report.pages);
+        assert_eq!(outcome.report.again, 0, "nothing is fetched twice");
+    }
+}
+
+/// Servers go from robot to robot and back while pages are visited again and again: nothing is
+/// fetched more often than it should be, no server is asked too soon, and one that asked for ten
+/// minutes of peace gets them from whoever has it by then.
+#[test]
+fn a_server_that_moves_and_comes_back_keeps_what_is_known_of_it() {
+    for seed in 0..5 {
+        let mut scenario = Scenario::calm(seed, 4);
+        scenario.visits = 3;
+        scenario.retry_after = Some(600_000);
+        scenario.patience = 4_000_000;
+        let tables = [3, 4, 3, 4, 3];
+        scenario.events = (1..)
+            .zip(tables)
+            .map(|(i, t)| (i * 70_000, Fault::Divide(t)))
+            .collect();
+        let report = well(&scenario).report;
+        assert!(report.handed > 10, "servers moved: {report:?}");
+        assert_eq!(report.again, 0, "nothing was forgotten: {report:?}");
+    }
+}
+
+#[test]
+fn an_engine_that_forgets_loses_nothing() {
+    for seed in 0..10 {
+        let mut scenario = Scenario::calm(seed, 5);
+        let times = [20_000, 45_000, 70_000, 95_000, 120_000];
+        scenario.events = times.map(|at| (at, Fault::Amnesia(3_500))).to_vec();
+        scenario.events.push((60_000, Fault::Divide(seed)));
+        scenario.events.sort_by_key(|event| event.0);
+        let outcome = well(&scenario);
+        assert_eq!(outcome.pages.len() as u64, outcome.report.pages);
+    }
+}
+
+/// Very unequal shares, messages late: the budget goes where the pages are.
+#[test]
+fn a_fleet_is_as_fresh_as_one_robot_with_all_the_pages() {
+    let (mut fleet, mut one) = (0.0, 0.0);
+    for seed in 0..3 {
+        let mut scenario = Scenario::calm(seed, 5);
+        scenario.web.hosts = 40;
+        scenario.web.servers = 30;
+        scenario.interval = 1_000;
+        scenario.budget = Some(40);
+        scenario.visits = u32::MAX;
+        scenario.lasts = Some(1_200_000);
+        scenario.delays = vec![0, 40, 80, 120, 160];
+        // a quarter of all servers go to one robot, whatever the ring says
+        scenario.events = vec![(30_000, Fault::Divide(seed))];
+        let mut alone = scenario.clone();
+        alone.robots.truncate(1);
+        alone.events.clear();
+        let fresh = |scenario: &Scenario| {
+            let outcome = well(scenario);
+            let visits: Vec<_> = outcome.requests.iter().map(|r| (r.0, r.2)).collect();
+            let rate = 1.0 / 120_000.0;
+            let period = (600_000, 1_200_000);
+            fresh::freshness(outcome.all.into_iter(), &visits, rate, seed, period)
+        };
+        fleet += fresh(&scenario);
+        one += fresh(&alone);
+    }
+    assert!(fleet >= 0.995 * one, "{fleet} against {one}");
+}
+
+#[test]
+fn views_and_messages_of_a_join_grow_with_the_levels_only() {
+    for (robots, depth) in [(10, 1), (100, 2), (1_000, 3)] {
+        for seed in 0..2 {
+            let outcome = well(&Scenario::tree(robots, depth, seed));
+            // ten members of each group above, and the newcomer
+            let most = outcome.views.iter().map(|view| view.0).max().unwrap();
+            assert_eq!(most, 10 * depth + 1);
+            let bytes = outcome.views.iter().map(|view| view.1).max().unwrap();
+            assert!(bytes < 500 * depth, "{bytes} bytes with {depth} levels");
+            let told = outcome
+                .adoptions
+                .iter()
+                .filter(|(at, _)| *at > 20_000)
+                .count();
+            // its ten siblings, and itself of every group above it
+            assert!(
+                (11..=11 + depth).contains(&told),
+                "{told} were told, {depth} levels"
+            );
+        }
+    }
 }

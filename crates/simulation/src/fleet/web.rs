@@ -51,6 +51,8 @@ pub struct Web {
     links: BTreeMap<Page, Vec<Page>>,
     last: BTreeMap<(bool, u32), Request>,
     fetched: BTreeMap<Page, u32>,
+    /// Servers that asked to be left alone, and until when.
+    closed: BTreeMap<IpAddr, Millis>,
 }
 
 impl Web {
@@ -94,6 +96,7 @@ impl Web {
             links,
             last: BTreeMap::new(),
             fetched: BTreeMap::new(),
+            closed: BTreeMap::new(),
         }
     }
 
@@ -165,18 +168,34 @@ impl Web {
     ) -> Option<Request> {
         *self.fetched.entry(page).or_default() += 1;
         let IpAddr::V4(v4) = server else { return None };
+        let closed = self.closed.get(&server).copied().unwrap_or(0);
         let keys = [(false, v4.to_bits()), (true, page.host.into())];
         let mut close = None;
         for key in keys {
             if let Some(last) = self.last.insert(key, request) {
                 // clocks run one per cent fast or slow
                 let due = last.start + interval * 98 / 100;
-                if request.start < due.max(last.end) {
+                if request.start < due.max(last.end).max(closed) {
                     close = Some(last);
                 }
             }
         }
         close
+    }
+
+    /// A request that nobody could prevent: the page is had, and nobody is to blame.
+    pub fn late(&mut self, page: Page) {
+        *self.fetched.entry(page).or_default() += 1;
+    }
+
+    /// Whether the server's answer asks to be left alone: each fifth does, once.
+    pub fn wants_peace(&mut self, server: IpAddr, until: Millis) -> bool {
+        let IpAddr::V4(v4) = server else { return false };
+        let asks = v4.to_bits() % 5 == 0 && !self.closed.contains_key(&server);
+        if asks {
+            self.closed.insert(server, until);
+        }
+        asks
     }
 
     /// How often pages were fetched.

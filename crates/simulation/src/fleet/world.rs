@@ -23,7 +23,7 @@ use super::checks::{Broken, Checks, broken};
 use super::engine::Engine;
 use super::process::{Clock, Process};
 use super::report::{Failure, Report};
-use super::scenario::{FLEET, Fault, Scenario, identity};
+use super::scenario::{Fault, Scenario, identity};
 use super::web::{Page, Web};
 
 /// What happens next.
@@ -68,8 +68,46 @@ pub struct Outcome {
     pub report: Report,
     /// Which robot has a page, and how often it was visited.
     pub pages: BTreeMap<Page, (RobotId, u32)>,
-    /// When each request was made.
-    pub requests: Vec<Millis>,
+    /// All pages of the web.
+    pub all: Vec<Page>,
+    /// Every request: when, by which robot (its position), for which page.
+    pub requests: Vec<(Millis, usize, Page)>,
+    /// What became of whom, for pictures.
+    pub moments: Vec<Moment>,
+    /// Every plan that a robot took up: when, and which group's.
+    pub adoptions: Vec<(Millis, GroupId)>,
+    /// What each robot knows of the tree: members of the groups above it, and bytes.
+    pub views: Vec<(usize, usize)>,
+}
+
+/// Something that happened to a robot, or to all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// When.
+    pub at: Millis,
+    /// To whom, by position.
+    pub robot: Option<usize>,
+    /// What.
+    pub what: Happening,
+}
+
+/// What may happen to a robot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// Its process starts.
+    Starts,
+    /// It dies, is over or has left.
+    Ends,
+    /// It does nothing until then.
+    Sleeps(Millis),
+    /// Nobody hears it until then.
+    CutOff(Millis),
+    /// It got a server, or a register of names.
+    Opens,
+    /// It gave one away.
+    Hands,
+    /// A group has another plan.
+    Plan,
 }
 
 /// Everything there is.
@@ -90,7 +128,9 @@ pub(super) struct World<'a> {
     scheduled: BTreeSet<Subject>,
     deliveries: HashMap<u64, (Subject, u64)>,
     pairs: BTreeSet<(RobotId, Text, Text)>,
-    requests: Vec<Millis>,
+    requests: Vec<(Millis, usize, Page)>,
+    moments: Vec<Moment>,
+    adoptions: Vec<(Millis, GroupId)>,
     report: Report,
     story: Option<Vec<String>>,
     forgetful: bool,
@@ -117,6 +157,8 @@ impl<'a> World<'a> {
             deliveries: HashMap::new(),
             pairs: BTreeSet::new(),
             requests: Vec::new(),
+            moments: Vec::new(),
+            adoptions: Vec::new(),
             report: Report {
                 pages: web.len() as u64,
                 ..Report::default()
@@ -154,32 +196,45 @@ impl<'a> World<'a> {
 
     /// The first plans of all groups.
     fn found(&mut self) {
-        let scenario = self.scenario;
-        let mut members: BTreeMap<GroupId, Vec<RobotId>> = BTreeMap::new();
-        for (position, path) in scenario.robots.iter().enumerate() {
-            if !scenario.newcomers.contains(&position) {
-                let home = path.last().expect("a robot has a group");
-                members.entry(*home).or_default().push(identity(position));
+        let mut members: BTreeMap<GroupId, BTreeSet<Member>> = BTreeMap::new();
+        let mut robots: BTreeMap<GroupId, Vec<RobotId>> = BTreeMap::new();
+        for (position, path) in self.scenario.robots.iter().enumerate() {
+            if self.scenario.newcomers.contains(&position) {
+                continue;
+            }
+            let robot = identity(position);
+            let below = path[1..].iter().map(|group| Member::Group(*group));
+            for (group, member) in path.iter().zip(below.chain([Member::Robot(robot)])) {
+                members.entry(*group).or_default().insert(member);
+                robots.entry(*group).or_default().push(robot);
             }
         }
+        let maker = |mut group: GroupId| loop {
+            match members[&group].first().expect("groups have members") {
+                Member::Robot(robot) => return *robot,
+                Member::Group(first) => group = *first,
+            }
+        };
         let version = Version { number: 1, term: 1 };
-        let mut top = None;
-        for (group, mut robots) in members {
-            robots.sort_unstable();
-            let mut plan = Plan::new(group, version, robots[0]);
-            plan.seats = (robots.iter())
-                .map(|robot| Seat::new(Member::Robot(*robot), 1, 1))
-                .collect();
-            if group != FLEET {
-                let top = top.get_or_insert_with(|| Plan::new(FLEET, version, robots[0]));
-                let mut seat = Seat::new(Member::Group(group), 0, robots.len() as u32);
-                seat.representatives = representatives::first(&robots);
-                top.seats.push(seat);
-            }
+        let plans: Vec<Plan> = (members.iter())
+            .map(|(group, members)| {
+                let mut plan = Plan::new(*group, version, maker(*group));
+                plan.seats = (members.iter())
+                    .map(|member| match member {
+                        Member::Robot(_) => Seat::new(*member, 1, 1),
+                        Member::Group(below) => {
+                            let robots = &robots[below];
+                            let mut seat = Seat::new(*member, 0, robots.len() as u32);
+                            seat.representatives = representatives::first(robots);
+                            seat
+                        }
+                    })
+                    .collect();
+                plan
+            })
+            .collect();
+        for plan in plans {
             self.put_plan(plan);
-        }
-        if let Some(top) = top {
-            self.put_plan(top);
         }
     }
 
@@ -199,6 +254,11 @@ impl<'a> World<'a> {
         self.queue.push(Reverse((at.max(self.now), self.order)));
     }
 
+    fn note(&mut self, robot: Option<usize>, what: Happening) {
+        let at = self.now;
+        self.moments.push(Moment { at, robot, what });
+    }
+
     fn tell(&mut self, line: impl FnOnce() -> String) {
         let now = self.now as f64 / 1_000.0;
         if let Some(story) = &mut self.story {
@@ -210,6 +270,7 @@ impl<'a> World<'a> {
         match self.steps() {
             Ok(()) => Ok(self.outcome()),
             Err(Broken { rule, what }) => {
+                self.search();
                 let mut story = self.story.take().unwrap_or_default();
                 let long = story.len().saturating_sub(160);
                 Err(Failure {
@@ -245,12 +306,15 @@ impl<'a> World<'a> {
                 }
             }
             if matches!(event, Event::Look4All) {
-                match self.missing() {
+                if self.scenario.lasts.is_some_and(|lasts| at >= lasts) {
+                    break;
+                }
+                match self.missing().or_else(|| self.not_quiet()) {
                     None => break,
-                    Some(missing) if at > end => {
-                        self.search();
-                        return broken("W2 liveness", missing);
+                    Some(_) if self.scenario.lasts.is_some() => {
+                        self.push(at + 5_000, NOBODY, Event::Look4All);
                     }
+                    Some(missing) if at > end => return broken("W2 liveness", missing),
                     Some(_) => self.push(at + 5_000, NOBODY, Event::Look4All),
                 }
                 self.give_seed()?;
@@ -311,6 +375,7 @@ impl<'a> World<'a> {
         let robot = Robot::flawed(process.settings.clone(), boot, local, &process.disk, flaw);
         process.robot = Some(robot);
         let (id, commits) = (process.settings.robot, process.disk.len());
+        self.note(Some(index), Happening::Starts);
         self.tell(|| format!("{id} starts with {commits} commits on disk"));
         self.wake(index)
     }
@@ -338,6 +403,7 @@ impl<'a> World<'a> {
         if robot.has_left() {
             let id = process.settings.robot;
             process.die();
+            self.note(Some(index), Happening::Ends);
             self.tell(|| format!("{id} has left"));
             return Ok(());
         }
@@ -361,7 +427,25 @@ impl<'a> World<'a> {
             return Ok(());
         };
         let outputs = robot.handle(local, input);
-        self.perform(index, outputs)
+        let (quiet, id) = (robot.quiet(), robot.session());
+        self.perform(index, outputs)?;
+        // what dies after the end is found again; what was never asked for is not
+        let visits = self.scenario.visits;
+        let asked = |page: &Page| self.web.fetched().get(page) >= Some(&visits);
+        match quiet
+            .then(|| self.web.pages().find(|page| !asked(page)))
+            .flatten()
+        {
+            Some(page) => broken("quiet too early", format!("{id:?} says so; {page:?} waits")),
+            None => Ok(()),
+        }
+    }
+
+    /// A fleet that is to say when it has done everything, and has not yet.
+    fn not_quiet(&self) -> Option<String> {
+        let mut robots = self.processes.iter().filter_map(|p| p.robot.as_ref());
+        let waits = self.scenario.once && !robots.any(Robot::quiet);
+        waits.then(|| "all is found and nobody says so".into())
     }
 
     /// Whoever gives the seed gives it again until somebody has it on disk.
@@ -379,33 +463,35 @@ impl<'a> World<'a> {
 
     /// What is missing, if anything is.
     fn missing(&self) -> Option<String> {
+        let leaves = |p: &&Process| p.leaving && p.robot.is_some();
+        let leavers = self.processes.iter().filter(leaves).count();
+        let leavers = (leavers > 0).then(|| format!("{leavers} robots want to leave"));
+        self.missing_pages().or(leavers)
+    }
+
+    fn missing_pages(&self) -> Option<String> {
         let visits = self.scenario.visits;
         let mut best: BTreeMap<Page, u32> = BTreeMap::new();
-        for (page, seen) in self
-            .processes
-            .iter()
-            .flat_map(|p| p.rows.values().flatten())
-        {
+        let rows = self.processes.iter().flat_map(|p| p.rows.values());
+        for (page, seen) in rows.flatten() {
             let known = best.entry(*page).or_default();
             *known = seen.max(known).to_owned();
         }
         let unknown = self.web.pages().filter(|p| !best.contains_key(p)).count();
         let waiting = best.values().filter(|seen| **seen < visits).count();
-        let leavers = self
-            .processes
-            .iter()
-            .filter(|p| p.leaving && p.robot.is_some());
-        let leavers = leavers.count();
-        (unknown + waiting + leavers > 0).then(|| {
-            format!(
-                "{unknown} of {} pages are nowhere, {waiting} wait, {leavers} robots want to leave",
-                self.web.len()
-            )
-        })
+        let total = self.web.len();
+        (unknown + waiting > 0)
+            .then(|| format!("{unknown} of {total} pages are nowhere, {waiting} wait"))
     }
 
     /// Tells where the first page that nobody has was last written of.
     fn search(&mut self) {
+        for index in 0..self.processes.len() {
+            let robot = self.processes[index].robot.as_ref();
+            if let Some(standing) = robot.map(Robot::standing) {
+                self.tell(|| standing);
+            }
+        }
         let has = |page: &Page| {
             self.processes
                 .iter()
@@ -450,10 +536,24 @@ impl<'a> World<'a> {
         let fetched = self.web.fetched().values();
         let visits = self.scenario.visits;
         self.report.again = fetched.map(|n| u64::from(n.saturating_sub(visits))).sum();
+        let views = (self.processes.iter().filter_map(|p| p.robot.as_ref()))
+            .map(|robot| {
+                let entries = robot.plans().map(|plan| plan.seats.len()).sum();
+                let bytes = robot
+                    .plans()
+                    .map(|plan| fleet::wire::encode(plan).len())
+                    .sum();
+                (entries, bytes)
+            })
+            .collect();
         Outcome {
+            views,
+            adoptions: self.adoptions,
             report: self.report,
             pages,
+            all: self.web.pages().collect(),
             requests: self.requests,
+            moments: self.moments,
         }
     }
 

@@ -1,7 +1,13 @@
 //! CDXJ: a line for each record that can be looked up by URL.
 
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use super::lines::Lines;
 use super::surt::surt;
-use super::{Place, clean_url, date};
+use super::{Place, clean_url, date, open_index, sealed_index};
+use crate::error::{Context, Result};
 use crate::{Digest, Time};
 
 /// The media type of records whose content is in another one.
@@ -77,6 +83,13 @@ pub struct IndexEntry {
     pub place: Place,
 }
 
+impl IndexEntry {
+    /// Whether it tells what was there, and not that nothing was.
+    pub fn is_copy(&self) -> bool {
+        self.status < 400 || self.mime == REVISIT
+    }
+}
+
 #[derive(serde::Deserialize)]
 struct Line<'a> {
     #[serde(borrow)]
@@ -106,6 +119,27 @@ pub(crate) fn parse(line: &str, file: u32) -> Option<IndexEntry> {
             length: line.length.parse().ok()?,
         },
     })
+}
+
+/// Every line of a file's index, the sealed one if there is one; lines that are none are passed over.
+pub(super) fn each(directory: &Path, number: u32, mut tell: impl FnMut(IndexEntry)) -> Result<()> {
+    for path in [
+        sealed_index(directory, number),
+        open_index(directory, number),
+    ] {
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            file => file.context("open", &path)?,
+        };
+        let mut lines = Lines::from(file, 0).context("read", &path)?;
+        while let Some(line) = lines.next().context("read", &path)? {
+            if let Some(entry) = parse(&String::from_utf8_lossy(line.bytes), number) {
+                tell(entry);
+            }
+        }
+        break;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

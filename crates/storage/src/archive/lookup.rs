@@ -63,11 +63,12 @@ impl Version {
     }
 }
 
-/// The last version of `url` fetched no later than `at`; also while another process writes.
+/// The last version of `url` fetched no later than `at`; also while another process writes. An
+/// answer that says that there is nothing is no version.
 pub fn version(directory: &Path, url: &str, at: Time) -> Result<Option<Version>> {
     let entry = lookup(directory, url)?
         .into_iter()
-        .rfind(|entry| entry.time <= at);
+        .rfind(|entry| entry.time <= at && entry.is_copy());
     let Some(entry) = entry else {
         return Ok(None);
     };

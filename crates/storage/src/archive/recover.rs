@@ -129,6 +129,12 @@ fn cut(directory: &Path, number: u32, offset: u64, recovered: &mut Vec<Recovered
 
 /// The line of the index for a record, if it has one.
 pub(super) fn line(record: &Record) -> Option<String> {
+    let head = index_head(record)?;
+    Some(head + &index::tail(record.place, &file_name(record.place.file)))
+}
+
+/// The same up to where the place comes.
+pub(super) fn index_head(record: &Record) -> Option<String> {
     let mime = match record.kind() {
         "response" => index::media_type(record.http_header("Content-Type").unwrap_or_default()),
         "revisit" => index::REVISIT.into(),
@@ -137,14 +143,13 @@ pub(super) fn line(record: &Record) -> Option<String> {
     let digest = record
         .header("WARC-Payload-Digest")
         .and_then(parse_digest)?;
-    let head = index::head(
+    Some(index::head(
         record.url()?,
         record.time()?,
         &mime,
         record.status()?,
         &digest,
-    );
-    Some(head + &index::tail(record.place, &file_name(record.place.file)))
+    ))
 }
 
 fn parse_digest(text: &str) -> Option<Digest> {

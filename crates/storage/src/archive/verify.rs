@@ -2,15 +2,12 @@
 //! of it.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::index::{self, digest_text};
-use super::lines::Lines;
 use super::read::{Flaw, Record, Records};
 use super::recover::line;
-use super::{PREFIX, Place, file_name, files, open_index, sealed_index};
+use super::{PREFIX, Place, file_name, files};
 use crate::digest;
 use crate::error::{Context, Result};
 use crate::store::PageId;
@@ -162,23 +159,9 @@ fn indexed_file(path: &Path) -> Option<u32> {
 /// The records that the index of a file names: where they begin, and how long they are.
 fn indexed(directory: &Path, number: u32) -> Result<HashMap<u64, u32>> {
     let mut records = HashMap::new();
-    for path in [
-        sealed_index(directory, number),
-        open_index(directory, number),
-    ] {
-        let file = match File::open(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => continue,
-            file => file.context("open", &path)?,
-        };
-        let mut lines = Lines::from(file, 0).context("read", &path)?;
-        while let Some(line) = lines.next().context("read", &path)? {
-            let line = String::from_utf8_lossy(line.bytes);
-            records.extend(
-                index::parse(&line, number).map(|entry| (entry.place.offset, entry.place.length)),
-            );
-        }
-        break;
-    }
+    index::each(directory, number, |entry| {
+        records.insert(entry.place.offset, entry.place.length);
+    })?;
     Ok(records)
 }
 

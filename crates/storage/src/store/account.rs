@@ -89,8 +89,15 @@ impl Account {
             account.totals.unreadable += block.unreadable;
             account.zones.push(block.zone);
             account.first_url = block.first_url;
-            for (host, state, cause) in block.pages {
+            for counted in block.pages {
+                let Counted {
+                    host,
+                    state,
+                    cause,
+                    requisite,
+                } = counted;
                 account.totals.pages[state] += 1;
+                account.totals.requisites[state] += u32::from(requisite);
                 if let Some(cause) = cause {
                     *account.totals.excluded.entry(cause).or_default() += 1;
                 }
@@ -144,11 +151,42 @@ fn put_totals(totals: &Totals, turn: u64, frame: &mut Frame) {
     record::put(Record::Totals, &Kept { turn, bytes }, frame);
 }
 
+/// A page as it is counted.
+#[derive(Clone, Copy)]
+pub(super) struct Counted {
+    pub(super) host: HostId,
+    pub(super) state: PageState,
+    /// Why it is excluded.
+    cause: Option<u8>,
+    requisite: bool,
+}
+
+impl Counted {
+    fn of(page: &PageBrief) -> Self {
+        Self {
+            host: page.host,
+            state: page.state,
+            cause: excluded_for(page).filter(|_| !page.is_requisite()),
+            requisite: page.is_requisite(),
+        }
+    }
+
+    /// One that was never tried.
+    fn new(host: HostId, requisite: bool) -> Self {
+        Self {
+            host,
+            state: PageState::New,
+            cause: None,
+            requisite,
+        }
+    }
+}
+
 /// The pages of a block as they are counted.
 #[derive(Default)]
 pub(super) struct Block {
     pub(super) zone: Zone,
-    pub(super) pages: Vec<(HostId, PageState, Option<u8>)>,
+    pub(super) pages: Vec<Counted>,
     pub(super) unreadable: u64,
     first_url: Vec<u8>,
 }
@@ -162,12 +200,10 @@ pub(super) fn count_pages(reader: &Reader, mut take: impl FnMut(Block)) -> Resul
         reader.read_block(range.clone(), |page| match page {
             Ok(page) => {
                 let zone = &mut block.zone;
-                zone.states[page.state as usize] += 1;
+                zone.add(page.state);
                 zone.seeds += u16::from(page.is_seed);
                 zone.offers(page.last_visit, page.last_change, page.changes);
-                block
-                    .pages
-                    .push((page.host, page.state, excluded_for(&page)));
+                block.pages.push(Counted::of(&page));
             }
             Err(_) => block.unreadable += 1,
         })?;
@@ -216,14 +252,23 @@ impl Store {
         self.account_for_new(&mut entry);
         let mut before = HashMap::with_capacity(batch.pages.len());
         for (id, row) in &batch.pages {
-            let (host, state, cause) = match before.get(id) {
+            let counted = match before.get(id) {
                 Some(&known) => known,
                 None => self.as_counted(*id)?,
             };
+            let Counted {
+                host,
+                state,
+                cause,
+                requisite,
+            } = counted;
             let now = row.brief(*id, brief::Admitted::of(host));
-            let next_cause = excluded_for(&now);
+            let next_cause = excluded_for(&now).filter(|_| !requisite);
             let totals = &mut entry.totals;
             totals.pages.moved(state, row.state);
+            if requisite {
+                totals.requisites.moved(state, row.state);
+            }
             if let Some(count) = cause.and_then(|cause| totals.excluded.get_mut(&cause)) {
                 *count = count.saturating_sub(1);
             }
@@ -232,10 +277,15 @@ impl Store {
             }
             entry.host(account, host).pages.moved(state, row.state);
             let zone = entry.zone(account, id.0 / BLOCK);
-            zone.states[state as usize] = zone.states[state as usize].saturating_sub(1);
-            zone.states[row.state as usize] += 1;
+            zone.remove(state);
+            zone.add(row.state);
             zone.offers(row.last_visit, row.last_change, row.changes);
-            before.insert(*id, (host, row.state, next_cause));
+            let next = Counted {
+                state: row.state,
+                cause: next_cause,
+                ..counted
+            };
+            before.insert(*id, next);
         }
         entry.totals.excluded.retain(|_, count| *count > 0);
         for visit in &batch.observations {
@@ -255,10 +305,12 @@ impl Store {
             let start = (slot.url_offset - self.urls_end) as usize;
             let url = &self.new_urls[start..start + slot.url_length as usize];
             entry.totals.pages[PageState::New] += 1;
+            let is_requisite = slot.depth == admission::REQUISITE;
+            entry.totals.requisites[PageState::New] += u32::from(is_requisite);
             entry.host(account, slot.host).pages[PageState::New] += 1;
             let is_first_of_block = id % BLOCK == 0;
             let zone = entry.zone(account, id / BLOCK);
-            zone.states[PageState::New as usize] += 1;
+            zone.add(PageState::New);
             zone.seeds += u16::from(slot.is_seed());
             if is_first_of_block || url < first_url.unwrap_or(&account.first_url) {
                 zone.first_url = id;
@@ -269,19 +321,18 @@ impl Store {
     }
 
     /// How a page is counted now.
-    fn as_counted(&self, id: PageId) -> Result<(HostId, PageState, Option<u8>)> {
+    fn as_counted(&self, id: PageId) -> Result<Counted> {
         let mut found = None;
         if id.0 < self.pages {
             self.reader.read_block(id.0..id.0 + 1, |page| {
-                found = page
-                    .ok()
-                    .map(|page| (page.host, page.state, excluded_for(&page)));
+                found = page.ok().map(|page| Counted::of(&page));
             })?;
         } else {
-            found = Some((self.address(id)?.host, PageState::New, None));
+            let address = self.address(id)?;
+            found = Some(Counted::new(address.host, address.is_requisite()));
         }
         // a page that is not readable is none of any host's that is known
-        Ok(found.unwrap_or((HostId(0), PageState::New, None)))
+        Ok(found.unwrap_or(Counted::new(HostId(0), false)))
     }
 }
 

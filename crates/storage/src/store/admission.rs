@@ -9,6 +9,8 @@ pub(crate) const SLOT: usize = 56;
 /// Longer URLs are refused; no server answers them.
 pub const URL_LIMIT: usize = 1 << 16;
 const NO_PAGE: u32 = u32::MAX;
+/// The depth of a requisite: no page, but what pages embed. No page is as deep.
+pub const REQUISITE: u16 = u16::MAX;
 
 /// A URL that may or may not be known.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +21,7 @@ pub struct Candidate<'a> {
     pub url: &'a str,
     /// Its host.
     pub host: HostId,
-    /// Links from a seed to it.
+    /// Links from a seed to it, or [`REQUISITE`].
     pub depth: u16,
     /// The page that links to it.
     pub from: Option<PageId>,
@@ -58,6 +60,13 @@ pub struct PageAddress {
     pub from: Option<PageId>,
     /// When it was admitted.
     pub added: Time,
+}
+
+impl PageAddress {
+    /// Whether it is what pages embed, and no page.
+    pub fn is_requisite(&self) -> bool {
+        self.depth == REQUISITE
+    }
 }
 
 /// A slot of the table, without the URL itself.

@@ -52,6 +52,13 @@ pub struct PageBrief<'a> {
     pub memo: &'a [u8],
 }
 
+impl PageBrief<'_> {
+    /// Whether it is what pages embed, and no page.
+    pub fn is_requisite(&self) -> bool {
+        self.depth == admission::REQUISITE
+    }
+}
+
 /// The slot of a row: checksum, then state and so on. The memo comes last and may end early; what
 /// follows it on disk means nothing.
 pub(crate) fn encode(row: &PageRow) -> Vec<u8> {

@@ -35,6 +35,11 @@ impl Store {
             if let Some(target) = row.redirect_to {
                 self.expect_page(target)?;
             }
+            if let Some((archive, _)) = row.away
+                && !self.archives.has(archive)
+            {
+                return Err(Error::NoSuchArchive(archive.0));
+            }
             at_most(
                 "what is learnt of a page",
                 row.memo.len(),
@@ -68,6 +73,8 @@ impl Store {
             let offset = self.observations * observation::RECORD as u64;
             frame.put(Table::Observations, offset, &bytes);
         }
+        let outbox = self.outbox.put(batch, &self.reader.tables, &mut frame)?;
+        self.archives.put(&mut frame);
         if frame.is_empty() {
             return Ok(());
         }
@@ -92,6 +99,10 @@ impl Store {
         self.learnt = learnt.unwrap_or(std::mem::take(&mut self.learnt));
         self.keeper = keeper.unwrap_or(std::mem::take(&mut self.keeper));
         self.account.enter(entry);
+        if let Some(change) = outbox {
+            self.outbox.enter(change);
+        }
+        self.archives.committed();
         let segment = self.observations / observation::SEGMENT;
         self.observations += batch.observations.len() as u64;
         self.apply(&frame)?;

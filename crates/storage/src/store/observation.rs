@@ -134,6 +134,17 @@ pub(crate) fn segments(directory: &Path) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
+/// Where the next observation of the store in `store` will be written.
+pub fn log_end(store: &Path) -> Result<Position> {
+    let directory = store.join(DIRECTORY);
+    let Some(last) = segments(&directory)?.pop() else {
+        return Ok(Position(0));
+    };
+    let path = segment_path(&directory, last);
+    let length = std::fs::metadata(&path).context("look at", &path)?.len();
+    Ok(Position(last * SEGMENT + length / RECORD as u64))
+}
+
 /// Reads the log from a position to its present end, and later on from there: safe while another
 /// process writes. Damaged records are passed over and counted.
 pub struct Observations {

@@ -1,6 +1,6 @@
 //! What is known of a page that was tried at least once; a slot of fixed size on disk.
 
-use super::PageId;
+use super::{ArchiveNumber, PageId};
 use crate::archive::Place;
 use crate::wire::{Fields, put_signed, put_varint};
 use crate::{Digest, Time};
@@ -13,6 +13,8 @@ const HEAD: usize = 6;
 const DATE_LIMIT: usize = 64;
 /// The longest [`PageRow::notes`]: what most rows have room for.
 pub const NOTES_LIMIT: usize = 72;
+/// What the number of another archive takes at most, with the length of notes that are not there.
+const ARCHIVE: usize = 4;
 
 /// What a page is, as far as its last visits tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -29,15 +31,18 @@ pub enum PageState {
     Gone = 3,
     /// Not to be visited: by robots.txt, by its own wish, by scope, by type.
     Excluded = 4,
+    /// Another robot's: known here, visited there.
+    Elsewhere = 5,
 }
 
 impl PageState {
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::New,
         Self::Live,
         Self::Redirect,
         Self::Gone,
         Self::Excluded,
+        Self::Elsewhere,
     ];
 
     pub(crate) fn from_number(number: u8) -> Option<Self> {
@@ -84,6 +89,8 @@ pub struct PageRow {
     pub last_failure: Option<(Time, u8)>,
     /// Where the last full copy is in the archive.
     pub place: Option<Place>,
+    /// Where it is in another archive, of whoever had the page before.
+    pub away: Option<(ArchiveNumber, Place)>,
     /// The time of that record, by which later records refer to it.
     pub copied: Option<Time>,
     /// The content type, as far as it is kept.
@@ -115,7 +122,8 @@ pub(crate) fn encode(row: &PageRow) -> Vec<u8> {
     for (i, time) in times.iter().enumerate() {
         present |= u8::from(time.is_some()) << i;
     }
-    present |= u8::from(row.place.is_some()) << 5;
+    let place = row.place.or(row.away.map(|(_, place)| place));
+    present |= u8::from(place.is_some()) << 5;
     present |= u8::from(row.redirect_to.is_some()) << 6;
     present |= u8::from(row.copied.is_some()) << 7;
     out.push(present);
@@ -128,7 +136,7 @@ pub(crate) fn encode(row: &PageRow) -> Vec<u8> {
     if let Some((_, cause)) = row.last_failure {
         out.push(cause);
     }
-    if let Some(place) = row.place {
+    if let Some(place) = place {
         put_varint(&mut out, u64::from(place.file));
         put_varint(&mut out, place.offset);
         put_varint(&mut out, u64::from(place.length));
@@ -162,8 +170,15 @@ pub(crate) fn encode(row: &PageRow) -> Vec<u8> {
 
 /// The strings that fit: 0 for none, else the length plus one and the bytes.
 fn put_strings(out: &mut Vec<u8>, row: &PageRow) {
-    // three lengths of at most two bytes
-    let mut room = SLOT - out.len() - 6;
+    // three lengths of at most two bytes; and what is kept must not depend on numbers that are
+    // others in another store: of a page, and of an archive
+    let page = row.redirect_to.map_or(0, |page| 5 - varint_length(page.0));
+    let archive = if row.place.or(row.away.map(|(_, place)| place)).is_some() {
+        ARCHIVE
+    } else {
+        0
+    };
+    let mut room = SLOT - out.len() - 6 - page - archive;
     let mut keep = |value: Option<&Vec<u8>>, cut: bool| -> Option<usize> {
         let length = value?.len();
         let kept = if cut { length.min(room) } else { length };
@@ -190,10 +205,33 @@ fn put_strings(out: &mut Vec<u8>, row: &PageRow) {
             _ => put_varint(out, 0),
         }
     }
-    if let Some(notes) = notes {
-        put_varint(out, notes.len() as u64 + 1);
-        out.extend_from_slice(notes);
+    match notes {
+        Some(notes) => {
+            put_varint(out, notes.len() as u64 + 1);
+            out.extend_from_slice(notes);
+        }
+        None if row.away.is_some() => put_varint(out, 0),
+        None => {}
     }
+    if let (None, Some((archive, _))) = (row.place, row.away) {
+        put_varint(out, u64::from(archive.0));
+    }
+}
+
+/// Bytes of a small number as a varint.
+fn varint_length(number: u32) -> usize {
+    (32 - number.leading_zeros()).div_ceil(7).max(1) as usize
+}
+
+/// A row as it travels: a slot without its length and checksum.
+pub(crate) fn bare(row: &PageRow) -> Vec<u8> {
+    encode(row).split_off(HEAD)
+}
+
+/// What [`bare`] wrote; nothing for other bytes.
+pub(crate) fn from_bare(bytes: &[u8]) -> Option<PageRow> {
+    let found = row(bytes)?;
+    (bare(&found) == bytes).then_some(found)
 }
 
 /// What a slot holds.
@@ -258,7 +296,7 @@ fn row(bytes: &[u8]) -> Option<PageRow> {
     } else {
         None
     };
-    Some(PageRow {
+    let mut row = PageRow {
         copied,
         state,
         first_visit,
@@ -267,6 +305,7 @@ fn row(bytes: &[u8]) -> Option<PageRow> {
         last_modified,
         last_failure,
         place,
+        away: None,
         redirect_to,
         digest: fields.array()?,
         text: fields.u64()?,
@@ -282,7 +321,15 @@ fn row(bytes: &[u8]) -> Option<PageRow> {
         memo: Vec::new(),
         // absent from rows written before there were any
         notes: string(&mut fields).ok().flatten().unwrap_or_default(),
-    })
+    };
+    // the same of the archive
+    if let Some(archive) = fields.narrow().filter(|&number| number > 0) {
+        row.away = row
+            .place
+            .take()
+            .map(|place| (ArchiveNumber(archive), place));
+    }
+    Some(row)
 }
 
 fn string(fields: &mut Fields) -> Result<Option<Vec<u8>>, Nonsense> {

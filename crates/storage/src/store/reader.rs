@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::account::{Account, count_pages};
+use super::account::{Account, Counted, count_pages};
 use super::directory::{self, Identity, Key, read_identity};
 use super::host::{self, Extent, HostRow, UNIT};
 use super::record::{self, Record};
@@ -107,7 +107,7 @@ impl Reader {
         }
         let mut hosts = Vec::new();
         count_pages(self, |block| {
-            for (host, state, _) in block.pages {
+            for Counted { host, state, .. } in block.pages {
                 let index = host.0 as usize;
                 hosts.resize(hosts.len().max(index + 1), StateCounts::default());
                 hosts[index][state] += 1;

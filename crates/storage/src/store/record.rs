@@ -22,6 +22,10 @@ pub(crate) enum Record {
     Keeper,
     /// The figures of the whole.
     Totals,
+    /// Where what is for others begins and ends.
+    Outbox,
+    /// The archives of others.
+    Archives,
 }
 
 impl Record {
@@ -33,6 +37,10 @@ impl Record {
             (Self::Keeper, _) => Table::KeeperOdd,
             (Self::Totals, 0) => Table::TotalsEven,
             (Self::Totals, _) => Table::TotalsOdd,
+            (Self::Outbox, 0) => Table::OutboxEven,
+            (Self::Outbox, _) => Table::OutboxOdd,
+            (Self::Archives, 0) => Table::ArchivesEven,
+            (Self::Archives, _) => Table::ArchivesOdd,
         }
     }
 }

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::account::Account;
+use super::archives::Archives;
 use super::host::{Extent, UNIT};
 use super::journal::{Frame, Journal, journal_path, journals, replay};
+use super::outbox::Outbox;
 use super::record::{self, Record};
 use super::tables::{Table, Tables, noted_lengths};
 use super::{Damage, HostId, Reader, Seen, Store, StoreOptions, brief, directory, migrate, page};
@@ -72,6 +74,8 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
     let observations = reader.tables.observations()?;
     let learnt = record::read(&reader.tables, Record::Learnt)?;
     let keeper = record::read(&reader.tables, Record::Keeper)?;
+    let outbox = Outbox::read(&reader.tables, &mut damage)?;
+    let archives = Archives::read(&reader.tables)?;
     let account = match Account::read(&reader, &hosts.extents)? {
         Some(account) => account,
         None if pages == 0 && hosts.extents.is_empty() => Account::default(),
@@ -79,6 +83,8 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
     };
     Ok(Store {
         account,
+        outbox,
+        archives,
         learnt,
         keeper,
         reader,

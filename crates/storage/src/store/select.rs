@@ -52,9 +52,7 @@ impl Wanted {
 
     /// Whether a block may have such a page.
     fn may_be_in(&self, zone: &Zone) -> bool {
-        self.state
-            .is_none_or(|state| zone.states[state as usize] > 0)
-            && (zone.seeds > 0 || !self.seeds)
+        self.state.is_none_or(|state| zone.may_have(state)) && (zone.seeds > 0 || !self.seeds)
     }
 }
 

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
 
 use super::host::Extent;
+use super::scan::BLOCK;
 use super::{Outcome, PageState};
 use crate::Time;
 use crate::wire::{Fields, put_signed, put_varint};
 
 /// Pages by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StateCounts([u32; 5]);
+pub struct StateCounts([u32; 6]);
 
 impl StateCounts {
     /// Pages in any state.
@@ -48,6 +49,8 @@ pub type Causes = BTreeMap<u8, u64>;
 pub struct Totals {
     /// Pages by state; those never tried are new.
     pub pages: StateCounts,
+    /// Those of them that are no pages but what pages embed.
+    pub requisites: StateCounts,
     /// Pages that were not readable when all were last gone through.
     pub unreadable: u64,
     /// Pages that are excluded, by cause.
@@ -104,7 +107,9 @@ impl Totals {
             self.gone,
             self.bytes,
         ];
-        for count in self.pages.0.into_iter().map(u64::from).chain(counts) {
+        let pages = self.pages.0.map(u64::from);
+        let (elsewhere, pages) = pages.split_last().expect("six");
+        for &count in pages.iter().chain(&counts) {
             put_varint(&mut out, count);
         }
         for time in [self.first_visit, self.last_visit] {
@@ -118,14 +123,21 @@ impl Totals {
                 put_varint(&mut out, count);
             }
         }
+        put_varint(&mut out, *elsewhere);
+        // stores that have none of them are as they were before there were any
+        if self.requisites != StateCounts::default() {
+            for count in self.requisites.0 {
+                put_varint(&mut out, u64::from(count));
+            }
+        }
         out
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut fields = Fields(bytes);
         let mut pages = StateCounts::default();
-        for count in &mut pages.0 {
-            *count = fields.narrow()?;
+        for state in BEFORE {
+            pages[state] = fields.narrow()?;
         }
         let mut totals = Self {
             pages,
@@ -147,10 +159,25 @@ impl Totals {
                 causes.insert(fields.byte()?, fields.varint()?);
             }
         }
+        // written since there are such pages
+        totals.pages[PageState::Elsewhere] = fields.narrow().unwrap_or(0);
+        if !fields.0.is_empty() {
+            for count in &mut totals.requisites.0 {
+                *count = fields.narrow()?;
+            }
+        }
         Some(totals)
     }
 }
 
+/// The states that there always were.
+const BEFORE: [PageState; 5] = [
+    PageState::New,
+    PageState::Live,
+    PageState::Redirect,
+    PageState::Gone,
+    PageState::Excluded,
+];
 /// No such time.
 const NO_TIME: i64 = i64::MIN;
 /// No such page, or place.
@@ -159,8 +186,8 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 /// What the pages of a block have to offer at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Zone {
-    /// Pages by state.
-    pub(crate) states: [u16; 5],
+    /// Pages by state; those that are elsewhere are in no count.
+    states: [u16; 5],
     /// Pages that no page linked to.
     pub(crate) seeds: u16,
     /// The page whose URL comes first.
@@ -185,6 +212,34 @@ impl Default for Zone {
 
 impl Zone {
     pub(crate) const SLOT: usize = 40;
+
+    /// A page more in this state.
+    pub(crate) fn add(&mut self, state: PageState) {
+        if let Some(count) = self.states.get_mut(state as usize) {
+            *count += 1;
+        }
+    }
+
+    /// A page fewer.
+    pub(crate) fn remove(&mut self, state: PageState) {
+        if let Some(count) = self.states.get_mut(state as usize) {
+            *count = count.saturating_sub(1);
+        }
+    }
+
+    /// Whether a page of the block may be in this state.
+    pub(crate) fn may_have(&self, state: PageState) -> bool {
+        match self.states.get(state as usize) {
+            Some(&count) => count > 0,
+            None => {
+                self.states
+                    .iter()
+                    .map(|&count| u32::from(count))
+                    .sum::<u32>()
+                    < BLOCK
+            }
+        }
+    }
 
     pub(crate) fn offers(&mut self, visit: Option<Time>, change: Option<Time>, changes: u32) {
         self.last_visit = self.last_visit.max(visit.unwrap_or(NO_TIME));
@@ -245,8 +300,6 @@ impl Listed {
         for count in self.pages.0 {
             out.extend_from_slice(&count.to_le_bytes());
         }
-        // four more
-        out.extend_from_slice(&[0; 4]);
         let sum = libdeflater::crc32(&out[start..]);
         out.extend_from_slice(&sum.to_le_bytes());
     }

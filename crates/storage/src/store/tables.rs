@@ -46,11 +46,19 @@ pub(crate) enum Table {
     /// The figures of the whole, written in turn.
     TotalsEven = 12,
     TotalsOdd = 13,
+    /// What is for others.
+    Outbox = 14,
+    /// Where it begins and ends, written in turn.
+    OutboxEven = 15,
+    OutboxOdd = 16,
+    /// The archives of others, written in turn.
+    ArchivesEven = 17,
+    ArchivesOdd = 18,
 }
 
 impl Table {
     /// Those that are one file each.
-    pub(crate) const FLAT: [Self; 13] = [
+    pub(crate) const FLAT: [Self; 18] = [
         Self::Admissions,
         Self::Urls,
         Self::Pages,
@@ -64,6 +72,11 @@ impl Table {
         Self::Roll,
         Self::TotalsEven,
         Self::TotalsOdd,
+        Self::Outbox,
+        Self::OutboxEven,
+        Self::OutboxOdd,
+        Self::ArchivesEven,
+        Self::ArchivesOdd,
     ];
     /// How many of them format 1 has, too.
     const OLDEST: usize = 4;
@@ -101,6 +114,11 @@ impl Table {
             Self::Roll => "roll",
             Self::TotalsEven => "totals-even",
             Self::TotalsOdd => "totals-odd",
+            Self::Outbox => "outbox",
+            Self::OutboxEven => "outbox-even",
+            Self::OutboxOdd => "outbox-odd",
+            Self::ArchivesEven => "archives-even",
+            Self::ArchivesOdd => "archives-odd",
         }
     }
 }

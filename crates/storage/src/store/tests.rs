@@ -1,6 +1,8 @@
 //! What is committed comes back, whatever happens to the files.
 
 mod damage;
+mod outbox;
+mod packages;
 mod rows;
 mod scanning;
 mod summing;

@@ -39,6 +39,17 @@ fn learnt(fetched: u32) -> Vec<u8> {
     fetched.to_le_bytes().repeat(1 + fetched as usize % 5000)
 }
 
+/// What is sent to others with a page: long, so that room is made again.
+fn entry(number: u32) -> Vec<u8> {
+    url(number).repeat(60).into_bytes()
+}
+
+/// Whether the entry of a page is forgotten once so many were fetched.
+fn is_forgotten(number: u32, fetched: u32) -> bool {
+    let after = if number.is_multiple_of(3) { 200 } else { 20 };
+    number + after < fetched
+}
+
 impl Crawl {
     pub fn open(directory: &Path, journal_bytes: u64, rotate_bytes: u64) -> Result<Self, Error> {
         let store = Store::open(
@@ -137,6 +148,9 @@ impl Crawl {
             }
         }
         batch.learnt = Some(learnt(end));
+        batch.outbox = (self.fetched..end).map(entry).collect();
+        let forgotten = (0..end).filter(|&number| is_forgotten(number, end));
+        batch.receipts = forgotten.map(u64::from).collect();
         self.archive.sync()?;
         self.store.commit(&batch)?;
         self.fetched = end;
@@ -155,6 +169,11 @@ impl Crawl {
         if self.fetched > 0 {
             assert_eq!(self.store.learnt(), learnt(self.fetched));
         }
+        let kept = (0..self.fetched).filter(|&number| !is_forgotten(number, self.fetched));
+        let kept: Vec<_> = kept
+            .map(|number| (u64::from(number), entry(number)))
+            .collect();
+        assert_eq!(self.store.outbox(0, usize::MAX).unwrap(), kept);
         let entries: Vec<_> = self
             .store
             .reader()

@@ -125,7 +125,7 @@ impl Robot {
         plan.seats.iter().all(|seat| {
             let own = self.grants.get(&plan.group).map_or(0, |grant| grant.round);
             let progress = self.progress_of(plan.group, seat.member, seat.incarnation);
-            let kept = if seat.member == self.me() {
+            let kept = if self.has(seat) {
                 own
             } else {
                 let rounds = progress.and_then(|p| p.rounds.get(&plan.group));

@@ -44,8 +44,10 @@ impl Robot {
     }
 
     fn summary(&self, depth: usize, plan: &Plan, before: Option<&Summary>) -> Summary {
-        let mut total = Progress::default();
-        total.counters.idle = true;
+        let mut total = Progress {
+            counters: self.together(plan),
+            ..Progress::default()
+        };
         // what a dead member had is somebody's again only when all have settled
         let complete = plan.dead.is_empty() || self.all_have(plan, true, &[]);
         for level in &self.levels[..depth] {
@@ -57,7 +59,7 @@ impl Robot {
                          own: crate::plan::Version| {
                 (plan.seats.iter())
                     .map(|seat| {
-                        if seat.member == self.me() {
+                        if self.has(seat) {
                             return own;
                         }
                         let progress = self.progress_of(plan.group, seat.member, seat.incarnation);
@@ -87,9 +89,6 @@ impl Robot {
             }
             if let Some(progress) = self.progress_of(plan.group, seat.member, seat.incarnation) {
                 total.demand.add(&progress.demand);
-                total.counters.idle &= progress.counters.idle;
-                total.counters.sent += progress.counters.sent;
-                total.counters.taken += progress.counters.taken;
             }
         }
         total.rounds = self.rounds_kept(depth, plan);

@@ -44,8 +44,8 @@ fn a_page_that_never_changed_has_no_lower_bound() {
     }
 }
 
-/// Pages visited at intervals of about their own: after five visits intervals hold, and no guess is
-/// remembered.
+/// Pages visited at intervals of about their own: after five visits intervals hold, what is
+/// stated is true, and no guess is remembered.
 #[test]
 fn guesses_wrong_by_any_factor_are_forgotten_after_a_few_visits() {
     for rate in [1.0, 1e-3, 1e-8] {
@@ -65,13 +65,21 @@ fn guesses_wrong_by_any_factor_are_forgotten_after_a_few_visits() {
                 stated.low <= rate && rate <= stated.high
             };
             assert!(pages.iter().filter(within).count() >= 850);
-            let chance = |page: &Belief| population.chance_unchanged(page, 0.5 / rate);
-            pages.iter().map(chance).sum::<f64>() / 1_000.0
+            let chance =
+                |(page, age): (&Belief, f64)| population.chance_unchanged(page, age / rate);
+            pages.iter().zip(ages()).map(chance).sum::<f64>() / 1_000.0
         });
+        let truth = ages().map(|age| (-age).exp()).sum::<f64>() / 1_000.0;
         for other in stated {
-            assert!((other - stated[1]).abs() < 0.01, "{rate}: {stated:?}");
+            assert!((other - stated[1]).abs() < 0.015, "{rate}: {stated:?}");
+            assert!((other - truth).abs() < 0.03, "{rate}: {stated:?}, {truth}");
         }
     }
+}
+
+/// As old as copies are that are fetched anew after about 1.1.
+fn ages() -> impl Iterator<Item = f64> {
+    (0..1_000).map(|k| 1.1 * (f64::from(k) * 0.618).fract())
 }
 
 /// The posterior on the grid is that of the closed form where there is one: counts have a gamma

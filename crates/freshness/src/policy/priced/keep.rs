@@ -2,6 +2,7 @@
 
 use super::edition::{Edition, Terms};
 use super::{Place, Priced, Worth};
+use crate::policy::Policy;
 use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
 
@@ -24,7 +25,12 @@ impl<W: Worth> Priced<W> {
         to.u8(W::TAG);
         let behind = u32::from(self.is_behind(page));
         to.u32(self.edition.number - behind);
-        to.f64(self.tried.get(&page).copied().unwrap_or(f64::NAN));
+        // one place for two, neither of which is ever negative: few pages have the first
+        to.f64(match (self.tried.get(&page), self.held(page)) {
+            (Some(&tried), _) => tried,
+            (None, held) if held > 0.0 => -held,
+            (None, _) => f64::NAN,
+        });
         self.worth.memo(page, to);
     }
 
@@ -42,6 +48,9 @@ impl<W: Worth> Priced<W> {
         let number = from.u32()?;
         let tried = from.any_f64().filter(|tried| !tried.is_infinite())?;
         self.worth.restore(page, server, weight, &mut from)?;
+        if tried < 0.0 && self.held(page) == 0.0 {
+            self.hold(page, -tried);
+        }
         // reviewed since, or judged by the edition that holds in the first place
         let behind =
             number < self.edition.number && (self.reviewed..self.to_review).contains(&page.index());
@@ -56,7 +65,7 @@ impl<W: Worth> Priced<W> {
             ..Place::new(server.0)
         };
         self.set_place(page, place);
-        if !tried.is_nan() {
+        if tried >= 0.0 {
             self.tried.insert(page, tried);
         }
         self.market.restore(server, self.worth.stake(page));

@@ -12,7 +12,7 @@ const LIMITS: Limits = Limits {
 /// 500 pages that never change, and five on another host that change every minute: visits to
 /// either in each day.
 fn days(name: &str, days: usize) -> Vec<[usize; 2]> {
-    let mut revisits = Revisits::new(name, 0.0, 1.0 / (7.0 * DAY), 1, None).unwrap();
+    let mut revisits = Revisits::with_any(name, 0.0, 1.0 / (7.0 * DAY), 1, None).unwrap();
     revisits.set_limits(LIMITS);
     revisits.set_budget(0.0, 0.5);
     for _ in 0..2 {

@@ -1,25 +1,11 @@
 //! The index against the rule it stands for: one territory after the other.
 
 use proptest::prelude::*;
-use url::{Position, Url};
+use url::Url;
 
 use super::super::index::Index;
-use super::super::names::{Territory, is_under, registrable};
+use super::super::names::Territory;
 use super::super::{Reach, Scope, ScopeConfig};
-
-fn holds(territory: &Territory, url: &Url, host: &str) -> bool {
-    let path = &url[Position::BeforePath..Position::AfterQuery];
-    match territory {
-        Territory::Under(name) => is_under(host, name),
-        Territory::Registrable(domain) => {
-            host == domain || (is_under(host, domain) && registrable(host) == Some(domain))
-        }
-        Territory::Host(name, port) => host == name && url.port() == *port,
-        Territory::Prefix(name, port, start) => {
-            host == name && url.port() == *port && path.starts_with(start.as_str())
-        }
-    }
-}
 
 /// URLs of few names and paths, so that many are in many territories.
 fn url() -> impl Strategy<Value = Url> {
@@ -39,6 +25,7 @@ fn reach() -> impl Strategy<Value = Reach> {
         Just(Reach::Domain),
         Just(Reach::Host),
         Just(Reach::Prefix),
+        Just(Reach::Page),
     ]
 }
 
@@ -54,7 +41,7 @@ proptest! {
         let index = Index::new(all.iter().cloned());
         for url in seeds.iter().map(|(seed, _)| seed).chain(&prefixes).chain(&found) {
             let host = url.host_str().expect("it has one");
-            let one_by_one = all.iter().any(|territory| holds(territory, url, host));
+            let one_by_one = all.iter().any(|territory| territory.holds(url, host));
             prop_assert_eq!(index.holds(url, host), one_by_one, "{} in {:?}", url, all);
         }
     }

@@ -1,7 +1,7 @@
 //! Rules of politeness as they stand in arguments.
 
 use super::fixed;
-use simulation::download::politeness::Politeness;
+use simulation::download::politeness::{self, Politeness};
 use simulation::download::sweep::Rule;
 use std::str::FromStr;
 
@@ -17,7 +17,7 @@ impl FromStr for NamedRule {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let density = Politeness::Density(15.0);
-        let latency = Politeness::Latency(10.0);
+        let latency = politeness::LATENCY;
         let rule = match text {
             "density" => Rule::Is(density),
             "latency" => Rule::Is(latency),
@@ -47,7 +47,7 @@ mod tests {
         assert_eq!(rule("500ms"), Ok(Rule::Is(Politeness::Fixed(0.5))));
         assert_eq!(
             rule("mean-of-latency"),
-            Ok(Rule::MeanOf(Politeness::Latency(10.0)))
+            Ok(Rule::MeanOf(politeness::LATENCY))
         );
         for wrong in ["15", "dense", "mean-of-15s", ""] {
             assert!(rule(wrong).is_err(), "{wrong}");

@@ -1,6 +1,6 @@
 use super::*;
 use crate::download::divide::{Nearness, Wishes, divide};
-use crate::download::politeness::Politeness;
+use crate::download::politeness::{LATENCY, Politeness};
 use crate::download::shape::Shape;
 use crate::download::web::{Address, Host, Unit};
 use ground::Point;
@@ -104,7 +104,7 @@ proptest! {
             politeness: [
                 Politeness::Fixed(3.0),
                 Politeness::Density(15.0),
-                Politeness::Latency(10.0),
+                LATENCY,
             ][politeness],
             connections,
             pages_per_connection: together,
@@ -157,7 +157,7 @@ fn latency_politeness_waits_ten_downloads() {
     let (web, internet) = one_host(10);
     let assignment = Assignment::by_host(&web, 1, |_| 0);
     let conditions = Conditions {
-        politeness: Politeness::Latency(10.0),
+        politeness: LATENCY,
         ..Conditions::published()
     };
     let (download, _) = simulate(&web, &internet, &assignment, &conditions);

@@ -9,7 +9,7 @@ use fleet::parcel::{Cargo, Message, Subject};
 use rand::RngExt;
 
 use super::super::checks::{Broken, broken, moves_only_what_it_must};
-use super::{Event, NOBODY, World};
+use super::{Event, Happening, NOBODY, World};
 
 /// A process that gets no answer gives up after this.
 const TIMEOUT: Millis = 5_000;
@@ -22,6 +22,11 @@ impl World<'_> {
             return self.rng.random_range(100..3_000);
         }
         self.rng.random_range(2..40)
+    }
+
+    /// How far a robot's place is from the engine.
+    fn away(&self, index: usize) -> Millis {
+        self.scenario.delays.get(index).copied().unwrap_or(0)
     }
 
     fn noisy(&self) -> bool {
@@ -41,7 +46,7 @@ impl World<'_> {
         if self.lost(index) {
             return self.no_answer(index, &output);
         }
-        let at = self.now + self.delay();
+        let at = self.now + self.delay() + self.away(index);
         self.push(at, index, Event::Reach(output));
     }
 
@@ -68,7 +73,7 @@ impl World<'_> {
         if self.lost(index) {
             return self.no_answer(index, output);
         }
-        let mut at = self.now + self.delay();
+        let mut at = self.now + self.delay() + self.away(index);
         let late = self.processes[index].late_until;
         if late > self.now && matches!(output, Output::Swap { .. } | Output::Poll(_)) {
             at = late + 1;
@@ -172,21 +177,31 @@ impl World<'_> {
             return Ok(outcome);
         };
         self.report.swaps += 1;
+        let bytes = fleet::wire::encode(value).len() as u64;
+        match value {
+            Value::Lease(_) => self.report.lease_bytes = self.report.lease_bytes.max(bytes),
+            Value::Plan(_) => self.report.plan_bytes = self.report.plan_bytes.max(bytes),
+            Value::Summary(_) => self.report.summary_bytes = self.report.summary_bytes.max(bytes),
+            _ => {}
+        }
         match value {
             Value::Lease(lease) if lease.sealed => self.lease_is_over(lease.session)?,
-            Value::Plan(plan) => self.tell(|| {
-                let members: Vec<String> = (plan.seats.iter())
-                    .map(|s| format!("{:?}.{} {:?}", s.member, s.incarnation, s.standing))
-                    .collect();
-                let dead = &plan.dead;
-                format!(
-                    "plan {} of {} by {}: {}; dead {dead:?}",
-                    plan.version,
-                    plan.group,
-                    plan.maker,
-                    members.join(", ")
-                )
-            }),
+            Value::Plan(plan) => {
+                self.note(None, Happening::Plan);
+                self.tell(|| {
+                    let members: Vec<String> = (plan.seats.iter())
+                        .map(|s| format!("{:?}.{} {:?}", s.member, s.incarnation, s.standing))
+                        .collect();
+                    let dead = &plan.dead;
+                    format!(
+                        "plan {} of {} by {}: {}; dead {dead:?}",
+                        plan.version,
+                        plan.group,
+                        plan.maker,
+                        members.join(", ")
+                    )
+                });
+            }
             _ => {}
         }
         for index in 0..self.processes.len() {
@@ -205,7 +220,7 @@ impl World<'_> {
             if self.lost(index) {
                 continue;
             }
-            let at = self.now + self.delay();
+            let at = self.now + self.delay() + self.away(index);
             self.push(at, index, Event::Hear(vec![input]));
         }
         Ok(outcome)
@@ -274,7 +289,7 @@ impl World<'_> {
                 let delivery = self.order;
                 self.deliveries.insert(delivery, (subject, id));
                 let input = Input::Message(Delivery(delivery), Message::clone(&message));
-                let at = now + self.delay();
+                let at = now + self.delay() + self.away(reader);
                 self.push(at, reader, Event::Hear(vec![input]));
             }
         }

@@ -2,7 +2,7 @@
 
 use fleet::flaw::Flaw;
 use fleet::identity::Unit;
-use fleet::io::{Input, Output};
+use fleet::io::{Input, Output, Token};
 use fleet::record::Record;
 use fleet::robot::Robot;
 use rand::RngExt;
@@ -10,7 +10,7 @@ use rand::RngExt;
 use super::super::checks::{Broken, broken};
 use super::super::process::{Writing, row};
 use super::super::web::{Page, Request, Web};
-use super::{Event, World};
+use super::{Event, Happening, World};
 
 impl World<'_> {
     pub(super) fn perform(&mut self, index: usize, outputs: Vec<Output>) -> Result<(), Broken> {
@@ -46,19 +46,21 @@ impl World<'_> {
                     self.push(at, index, Event::Hear(vec![input]));
                 }
                 Output::Open(unit, from) => self.open(index, unit, from)?,
-                Output::Close(unit) => self.close(index, unit),
+                Output::Close(token, unit) => self.close(index, token, unit),
                 Output::Forget(unit) => {
                     let process = &mut self.processes[index];
                     let robot = process.settings.robot;
                     process.rows.remove(&unit);
                     process.lines.remove(&unit);
                     self.report.handed += 1;
+                    self.note(Some(index), Happening::Hands);
                     self.tell(|| format!("{robot} has handed {unit} over"));
                 }
                 Output::Reset => {
                     let robot = self.processes[index].settings.robot;
                     self.tell(|| format!("{robot} lost its share and begins anew"));
                     self.processes[index].die();
+                    self.note(Some(index), Happening::Ends);
                     self.processes[index].disk.clear();
                     self.checks.wiped(index);
                     let at = self.now + 500;
@@ -92,6 +94,11 @@ impl World<'_> {
         }
         while let Some((_, records)) = process.unwritten.pop_front_if(|(n, _)| *n <= number) {
             self.checks.wrote(index, &records)?;
+            for record in records.iter() {
+                if let Record::Adopted(plan) = record {
+                    self.adoptions.push((self.now, plan.group));
+                }
+            }
             process.disk.push(records);
         }
         self.hear(index, Input::Committed(number))
@@ -100,11 +107,12 @@ impl World<'_> {
     fn open(&mut self, index: usize, unit: Unit, from: u64) -> Result<(), Broken> {
         let robot = self.processes[index].settings.robot;
         self.tell(|| format!("{robot} owns {unit}"));
+        self.note(Some(index), Happening::Opens);
         self.alone(index, unit)?;
         if matches!(unit, Unit::Server(_)) {
             let process = &mut self.processes[index];
             let line = process.lines.entry(unit).or_default();
-            line.closing = false;
+            line.closing = None;
             line.next = line.next.max(from);
             self.look(index);
             return Ok(());
@@ -127,24 +135,23 @@ impl World<'_> {
         Ok(())
     }
 
-    fn close(&mut self, index: usize, unit: Unit) {
+    fn close(&mut self, index: usize, token: Token, unit: Unit) {
         let process = &mut self.processes[index];
         let robot = process.settings.robot;
         let line = process.lines.entry(unit).or_default();
-        line.closing = true;
-        let busy = line.busy;
+        line.closing = Some(token);
+        // a request at the gate is as good as under way
+        let busy = line.busy || process.writing.is_some_and(|writing| writing.unit == unit);
         self.tell(|| format!("{robot} closes {unit}"));
         if !busy {
-            self.export(index, unit);
+            self.export(index, token, unit);
         }
     }
 
-    fn export(&mut self, index: usize, unit: Unit) {
-        if matches!(unit, Unit::Register(_)) {
-            return;
-        }
+    fn export(&mut self, index: usize, token: Token, unit: Unit) {
         let (records, ages) = self.processes[index].export(unit, &self.web, self.now);
         let input = Input::Exported {
+            token,
             unit,
             records,
             ages,
@@ -169,7 +176,7 @@ impl World<'_> {
         let mut soonest = u64::MAX;
         let mut chosen = None;
         for (&unit, line) in &process.lines {
-            if line.busy || line.closing {
+            if line.busy || line.closing.is_some() {
                 continue;
             }
             let Some(page) = process.next_page(unit, visits) else {
@@ -177,14 +184,17 @@ impl World<'_> {
             };
             let at = line.next.max(paced);
             if at <= local && robot.may_request(local, unit) {
-                chosen = Some((unit, page));
-                break;
+                // of all that may be asked, the page that was seen least
+                let seen = process.rows[&unit][&page];
+                if chosen.is_none_or(|(least, _, _)| seen < least) {
+                    chosen = Some((seen, unit, page));
+                }
             }
             if at > local {
                 soonest = soonest.min(at);
             }
         }
-        if let Some((unit, page)) = chosen {
+        if let Some((_, unit, page)) = chosen {
             process.writing = Some(Writing {
                 unit,
                 page,
@@ -239,6 +249,7 @@ impl World<'_> {
         if slept && !valid {
             // the one that nobody can prevent
             self.report.late += 1;
+            self.web.late(page);
             self.tell(|| format!("{id} asks {server} in its sleep"));
             self.look(index);
             return Ok(());
@@ -246,7 +257,7 @@ impl World<'_> {
         if !valid {
             return broken("W15 no lease, no request", format!("{id} asks {server}"));
         }
-        self.requests.push(now);
+        self.requests.push((now, index, page));
         self.tell(|| format!("{id} {session:?} asks {server} for {page:?}"));
         self.alone(index, unit)?;
         self.checks.requested(now, self.scenario.budget)?;
@@ -276,6 +287,12 @@ impl World<'_> {
         };
         let line = process.lines.entry(unit).or_default();
         line.busy = false;
+        if let (Some(long), Unit::Server(server)) = (self.scenario.retry_after, unit)
+            // clocks run one per cent fast or slow
+            && self.web.wants_peace(server, now + long * 97 / 100)
+        {
+            line.next = line.next.max(process.clock.local(now) + long);
+        }
         let closing = line.closing;
         let id = process.settings.robot;
         let seen = process.rows.get(&unit).and_then(|rows| rows.get(&page));
@@ -303,8 +320,8 @@ impl World<'_> {
             }
         }
         self.perform(index, outputs)?;
-        if closing {
-            self.export(index, unit);
+        if let Some(token) = closing {
+            self.export(index, token, unit);
         }
         self.look(index);
         Ok(())

@@ -11,7 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::super::checks::Broken;
 use super::super::scenario::Fault;
-use super::{Event, NOBODY, World};
+use super::{Event, Happening, NOBODY, World};
 
 impl World<'_> {
     pub(super) fn fault(&mut self, fault: Fault) -> Result<(), Broken> {
@@ -29,7 +29,10 @@ impl World<'_> {
             }
             Fault::Pause(index, long) => self.pause(index, long),
             Fault::PauseAtGate(index, long) => self.processes[index].sleepy = Some(long),
-            Fault::Partition(index, long) => self.processes[index].cut_until = now + long,
+            Fault::Partition(index, long) => {
+                self.processes[index].cut_until = now + long;
+                self.note(Some(index), Happening::CutOff(now + long));
+            }
             Fault::LateAnswer(index, long) => {
                 let late = now + self.rng.random_range(9_000..20_000);
                 self.processes[index].late_until = late;
@@ -57,6 +60,8 @@ impl World<'_> {
         self.tell(|| format!("{robot} {with}dies, {lost} commits unwritten"));
         let process = &mut self.processes[index];
         process.die();
+        self.note(Some(index), Happening::Ends);
+        let process = &mut self.processes[index];
         if disk {
             process.disk.clear();
             self.checks.wiped(index);
@@ -74,6 +79,7 @@ impl World<'_> {
         let process = &mut self.processes[index];
         process.paused_until = process.paused_until.max(until);
         let robot = process.settings.robot;
+        self.note(Some(index), Happening::Sleeps(until));
         self.tell(|| format!("{robot} sleeps for {long} ms"));
     }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::super::tests::exchange;
-use super::super::{Archive, ArchiveOptions, Packer};
+use super::super::{Archive, ArchiveOptions, Packer, sealed_index};
 use super::*;
 use crate::store::fast_directory;
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::page::{SLOT, Slot, decode, encode};
-use super::super::{PageId, PageRow, PageState};
+use super::super::{ARCHIVES_LIMIT, ArchiveNumber, PageId, PageRow, PageState};
 use crate::Place;
 
 fn time() -> impl Strategy<Value = Option<i64>> {
@@ -14,13 +14,22 @@ fn string(longest: usize) -> impl Strategy<Value = Option<Vec<u8>>> {
     prop::option::of(prop::collection::vec(any::<u8>(), 0..longest))
 }
 
+fn placed((file, offset, length): (u32, u64, u32)) -> Place {
+    Place {
+        file,
+        offset,
+        length,
+    }
+}
+
 prop_compose! {
-    fn rows(longest: usize)(
+    pub(super) fn rows(longest: usize)(
         times in (time(), time(), time(), time(), time()),
         failure in (time(), any::<u8>()),
         numbers in any::<(u16, u64, u32, u32, u32, u16, u64)>(),
         digest in any::<[u8; 20]>(),
         place in prop::option::of(any::<(u32, u64, u32)>()),
+        archive in prop_oneof![Just(0), 1..ARCHIVES_LIMIT as u16],
         redirect in prop::option::of(any::<u32>()),
         strings in (string(longest), string(longest), string(longest)),
         notes in prop::collection::vec(any::<u8>(), 0..=longest),
@@ -41,7 +50,8 @@ prop_compose! {
             length: numbers.6,
             digest,
             copied: times.4,
-            place: place.map(|(file, offset, length)| Place { file, offset, length }),
+            place: place.filter(|_| archive == 0).map(placed),
+            away: place.filter(|_| archive > 0).map(|place| (ArchiveNumber(archive), placed(place))),
             redirect_to: redirect.map(PageId),
             notes,
             etag: strings.0,

@@ -1,0 +1,99 @@
+//! What a peer may send: a message that can be read is not yet one that makes sense. A peer is not
+//! trusted, so sizes that no honest robot reaches are refused before anybody acts on them.
+
+use super::{WireError, decode};
+use crate::key::{Key, Value, What};
+use crate::parcel::{Cargo, Message, Parcel};
+
+/// Most bytes of a message in a stream.
+pub const MESSAGE: usize = 4 << 20;
+/// Most bytes under a key.
+pub const VALUE: usize = 1 << 20;
+/// Most entries of a batch, and of a receipt.
+pub const ENTRIES: usize = 1_024;
+/// Most pieces of a package.
+pub const PIECES: u32 = 1 << 16;
+/// Most members of a group.
+pub const MEMBERS: usize = 4_096;
+/// The longest host name in DNS.
+const NAME: usize = 253;
+/// The longest path with its query, and the longest URL of a referrer.
+const PATH: usize = 8_192;
+
+/// Reads a message of a stream.
+pub fn message(bytes: &[u8]) -> Result<Message, WireError> {
+    within("bytes of a message", bytes.len(), MESSAGE)?;
+    let message: Message = decode(bytes)?;
+    match &message {
+        Message::Batch(batch) => {
+            within("entries", batch.entries.len(), ENTRIES)?;
+            for (_, cargo) in &batch.entries {
+                match cargo {
+                    Cargo::Url(url) => parcel(url)?,
+                    Cargo::Moved(notice) => {
+                        within("pieces", notice.pieces as usize, PIECES as usize)?;
+                    }
+                }
+            }
+        }
+        Message::Receipt(receipt) => {
+            within("entries", receipt.entries.len(), ENTRIES)?;
+            within("bindings", receipt.bindings.len(), ENTRIES)?;
+            for (name, _) in &receipt.bindings {
+                text("name", name, NAME)?;
+            }
+        }
+    }
+    Ok(message)
+}
+
+/// Reads what is under a key; it must be of the kind that the key is for.
+pub fn value(key: Key, bytes: &[u8]) -> Result<Value, WireError> {
+    within("bytes of a value", bytes.len(), VALUE)?;
+    let value: Value = decode(bytes)?;
+    let fits = match (&value, key.what) {
+        (Value::Plan(plan), What::Plan) => plan.group == key.group,
+        (Value::Lease(lease), What::Lease(robot)) => lease.session.robot == robot,
+        (Value::Grant(_), What::Grant)
+        | (Value::Summary(_), What::Summary(_))
+        | (Value::Quiet(_), What::Quiet) => true,
+        _ => false,
+    };
+    if !fits {
+        return Err(WireError::OtherKey);
+    }
+    match &value {
+        Value::Plan(plan) => {
+            within("members", plan.seats.len(), MEMBERS)?;
+            within("dead sessions", plan.dead.len(), MEMBERS)?;
+        }
+        Value::Grant(grant) => within("shares", grant.shares.len(), MEMBERS)?,
+        Value::Summary(summary) => within("representatives", summary.representatives.len(), 64)?,
+        Value::Lease(_) | Value::Quiet(_) => {}
+    }
+    Ok(value)
+}
+
+fn parcel(parcel: &Parcel) -> Result<(), WireError> {
+    text("name", &parcel.name, NAME)?;
+    text("path", &parcel.path, PATH)?;
+    parcel
+        .referrer
+        .as_ref()
+        .map_or(Ok(()), |url| text("referrer", url, PATH))
+}
+
+fn text(what: &'static str, text: &str, most: usize) -> Result<(), WireError> {
+    within(what, text.len(), most)?;
+    if text.is_empty() || text.contains(char::is_control) {
+        return Err(WireError::Text);
+    }
+    Ok(())
+}
+
+fn within(what: &'static str, value: usize, most: usize) -> Result<(), WireError> {
+    if value > most {
+        return Err(WireError::TooMany { what, value, most });
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! The copies of a page that the archive has.
+
+use crate::difference::Difference;
+use crate::reading::look;
+use crate::watch::Watch;
+use bytes::Bytes;
+use fetch::Exchange;
+use parse::{PageText, Shown};
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use storage::Time;
+use storage::archive::{IndexEntry, Record, lookup, read};
+use url::Url;
+
+/// The media type of visits that found what was there before.
+const REVISIT: &str = "warc/revisit";
+
+/// Every visit of a page that the archive tells of, in order of time.
+pub struct Copies {
+    archive: PathBuf,
+    /// The visits.
+    pub entries: Vec<IndexEntry>,
+}
+
+/// What a visit brought, content encoding removed.
+#[derive(Debug)]
+pub struct Copy {
+    /// Status and headers.
+    pub exchange: Exchange,
+    /// The body.
+    pub body: Bytes,
+    /// It is not all of it.
+    pub cut: bool,
+}
+
+impl Copies {
+    /// Of the page requested by this URL.
+    pub fn of(archive: &Path, url: &str) -> storage::Result<Self> {
+        Ok(Self {
+            archive: archive.to_owned(),
+            entries: lookup(archive, url)?,
+        })
+    }
+
+    /// The last visit until then that brought the content with this digest, as its number.
+    pub fn with_digest(&self, digest: &str, until: Time) -> Option<usize> {
+        let is_it = |entry: &IndexEntry| entry.digest == digest && entry.time <= until;
+        self.entries.iter().rposition(is_it)
+    }
+
+    /// The last visit before that one which brought other content.
+    pub fn before(&self, visit: usize) -> Option<usize> {
+        let digest = &self.entries.get(visit)?.digest;
+        let mut earlier = self.entries[..visit].iter();
+        earlier.rposition(|entry| entry.digest != *digest && entry.status < 300)
+    }
+
+    /// What a visit brought, at most `limit` bytes of it; nothing where its content is not in the
+    /// archive, or cannot be decoded.
+    pub fn read(&self, visit: usize, limit: u64) -> storage::Result<Option<Copy>> {
+        let entry = &self.entries[visit];
+        let full = |other: &&IndexEntry| other.mime != REVISIT && other.digest == entry.digest;
+        let until_then = &self.entries[..=visit];
+        let Some(place) = until_then.iter().rfind(full).map(|entry| entry.place) else {
+            return Ok(None);
+        };
+        Ok(Copy::of(read(&self.archive, place)?, limit))
+    }
+
+    /// What differs between the contents of two visits; nothing where one of them is not there.
+    pub fn difference(
+        &self,
+        [before, after]: [usize; 2],
+        watch: &Watch,
+        url: &Url,
+        limit: u64,
+    ) -> storage::Result<Option<Difference>> {
+        let (before, after) = (self.read(before, limit)?, self.read(after, limit)?);
+        Ok(before.zip(after).map(|(before, after)| {
+            let shown = |copy: &Copy| copy.look(watch, url).1;
+            Difference::between(&shown(&before), &shown(&after))
+        }))
+    }
+}
+
+impl Copy {
+    /// Of an archived answer, at most `limit` bytes of its body; nothing if it is none, or cannot be
+    /// decoded.
+    pub fn of(record: Record, limit: u64) -> Option<Self> {
+        let cut = record.header("WARC-Truncated").is_some();
+        let nobody = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        let exchange = Exchange::kept(record.head.into(), record.payload.into(), nobody).ok()?;
+        let decoded = exchange.decoded(limit).ok()?;
+        Some(Self {
+            body: decoded.bytes,
+            cut: cut || decoded.flaw.is_some(),
+            exchange,
+        })
+    }
+
+    /// What the robot reads of it for comparing.
+    pub fn look(&self, watch: &Watch, url: &Url) -> (PageText, Vec<Shown>) {
+        let content_type = self.exchange.content_type();
+        look(watch, url, &self.body, content_type.as_deref())
+    }
+}

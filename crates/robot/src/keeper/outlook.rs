@@ -1,0 +1,42 @@
+//! What the first pass waits for, and what is being asked now: for those who watch.
+
+use super::Keeper;
+use crate::view::HeldUp;
+
+/// Hosts shown.
+const SHOWN: usize = 3;
+
+impl Keeper {
+    /// The hosts that will be the last to have all their new pages visited, and in how many seconds, as far
+    /// as is known now.
+    pub(super) fn held_up(&self, at: f64) -> (Vec<HeldUp>, Option<f64>) {
+        let seconds = |host: u32| {
+            let (new, _) = self.lines.waiting_at(host);
+            let each = self.lines.interval(host) + self.lines.courtesy(host).response;
+            new as f64 * each / f64::from(self.config.politeness.at_once)
+        };
+        let mut waiting: Vec<(f64, u32)> = (0..self.lines.hosts())
+            .filter(|&host| self.lines.waiting_at(host).0 > 0)
+            .map(|host| (seconds(host), host))
+            .collect();
+        waiting.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let longest = waiting.first().map(|(seconds, _)| *seconds);
+        let shown = waiting.into_iter().take(SHOWN);
+        let held_up = shown.map(|(seconds, host)| HeldUp {
+            host: self.hosts[host as usize].origin.clone(),
+            new_waiting: self.lines.waiting_at(host).0 as u64,
+            seconds,
+            waits_for: self.host_waits_for(host, at),
+        });
+        (held_up.collect(), longest)
+    }
+
+    /// Some of the hosts that are being asked now.
+    pub(super) fn asked_now(&self) -> Vec<String> {
+        let mut hosts = self.tickets.hosts(SHOWN);
+        hosts.sort_unstable();
+        hosts.dedup();
+        let named = |host: u32| self.hosts[host as usize].origin.clone();
+        hosts.into_iter().map(named).collect()
+    }
+}

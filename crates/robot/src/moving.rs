@@ -1,0 +1,247 @@
+//! Hosts that go from one crawl to another, with all that is known of them.
+//!
+//! Instants become ages: how long a host wants to be left alone from now on, for how long its robots.txt still
+//! holds. What comes from others is checked before any of it is used.
+
+use crate::clock::{Clock, Now};
+use crate::config::Config;
+use crate::keeper::{self, KeptHost};
+use frontier::key::parse_link;
+use frontier::politeness::Courtesy;
+use frontier::robots::{LONGEST_LIFE, Standing, Verdict};
+use frontier::trap::Halved;
+use serde::{Deserialize, Serialize};
+use storage::{ArchiveId, HostId, HostRow, Package, Reader, Store, Unpacked};
+use url::{Position, Url};
+
+/// Clocks that differ by no more show the same: requests take as long.
+const SAME_TIME: i64 = 2;
+/// Seconds that no host is left alone for longer, whatever others say that it asked for.
+const LONGEST_WAIT: f64 = 30.0 * 86_400.0;
+const LONGEST_DELAY: f64 = 86_400.0;
+const LONGEST_EXTRA: f64 = 3600.0;
+/// Prefixes with lowered caps, as many as a keeper keeps.
+const MOST_HALVED: usize = 256;
+
+/// Why hosts cannot be taken over.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // the messages say it
+pub enum Refused {
+    #[error(transparent)]
+    Store(#[from] storage::Error),
+    #[error("host {0:?}: expected scheme, name and port, as in https://www.example.org")]
+    Name(String),
+    #[error("host {0:?}: what is kept of it is not readable: {1}")]
+    Host(String, serde_json::Error),
+    #[error("what is said of the whole is not readable: {0}")]
+    About(serde_json::Error),
+    #[error("{0:?} is no URL of {1}")]
+    Url(String, String),
+}
+
+/// What is said of the whole.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct About {
+    /// Seconds by which the crawl's clock is ahead of the wall's.
+    clock_ahead: i64,
+}
+
+/// What is kept of a host, on its way.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MovedHost {
+    /// Not to be asked for so long; in milliseconds, as all others but those in microseconds.
+    wait_ms: u64,
+    crawl_delay_us: u64,
+    extra_us: u64,
+    response_us: u64,
+    robots: Option<MovedStanding>,
+    lies: bool,
+    halved: Vec<Halved>,
+    no_address: Option<u8>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MovedStanding {
+    verdict: Verdict,
+    holds_ms: u64,
+    unreachable_ms: Option<u64>,
+}
+
+fn whole(seconds: f64, unit: f64) -> u64 {
+    (seconds.max(0.0) * unit).round() as u64
+}
+
+impl MovedHost {
+    fn of(kept: KeptHost, at: f64) -> Self {
+        let courtesy = kept.courtesy;
+        Self {
+            wait_ms: whole(courtesy.not_before - at, 1e3),
+            crawl_delay_us: whole(courtesy.crawl_delay, 1e6),
+            extra_us: whole(courtesy.extra, 1e6),
+            response_us: whole(courtesy.response, 1e6),
+            robots: kept.standing.map(|standing| MovedStanding {
+                verdict: standing.verdict,
+                holds_ms: whole(standing.expires - at, 1e3),
+                unreachable_ms: (standing.unreachable_since).map(|since| whole(at - since, 1e3)),
+            }),
+            lies: kept.lies,
+            halved: kept.halved,
+            no_address: kept.no_address,
+        }
+    }
+
+    fn kept(mut self, at: f64) -> KeptHost {
+        let seconds = |number: u64, unit: f64, most: f64| (number as f64 / unit).min(most);
+        self.halved.truncate(MOST_HALVED);
+        KeptHost {
+            courtesy: Courtesy {
+                not_before: at + seconds(self.wait_ms, 1e3, LONGEST_WAIT),
+                crawl_delay: seconds(self.crawl_delay_us, 1e6, LONGEST_DELAY),
+                extra: seconds(self.extra_us, 1e6, LONGEST_EXTRA),
+                response: seconds(self.response_us, 1e6, LONGEST_EXTRA),
+            },
+            standing: self.robots.map(|robots| Standing {
+                verdict: robots.verdict,
+                expires: at + seconds(robots.holds_ms, 1e3, LONGEST_LIFE),
+                unreachable_since: (robots.unreachable_ms)
+                    .map(|since| at - seconds(since, 1e3, f64::MAX)),
+            }),
+            lies: self.lies,
+            halved: self.halved,
+            no_address: self.no_address,
+        }
+    }
+}
+
+/// What two crawls know of a host: it is spared as the more careful one would.
+fn together(own: KeptHost, other: KeptHost) -> KeptHost {
+    let until = |kept: &KeptHost| {
+        kept.standing
+            .as_ref()
+            .map_or(0.0, |standing| standing.expires)
+    };
+    let (mut last, first) = if until(&other) > until(&own) {
+        (other, own)
+    } else {
+        (own, other)
+    };
+    let courtesy = &mut last.courtesy;
+    courtesy.not_before = courtesy.not_before.max(first.courtesy.not_before);
+    courtesy.crawl_delay = courtesy.crawl_delay.max(first.courtesy.crawl_delay);
+    courtesy.extra = courtesy.extra.max(first.courtesy.extra);
+    courtesy.response = courtesy.response.max(first.courtesy.response);
+    last.lies |= first.lies;
+    for halved in first.halved {
+        let mut known = last.halved.iter_mut();
+        if let Some(known) = known.find(|known| known.prefix == halved.prefix) {
+            known.times = known.times.max(halved.times);
+        } else if last.halved.len() < MOST_HALVED {
+            last.halved.push(halved);
+        }
+    }
+    last
+}
+
+fn clock_ahead(now: Now) -> i64 {
+    (now.at - now.wall).round() as i64
+}
+
+/// The time of a crawl that nobody is working on.
+pub fn time_of(record: &[u8]) -> Now {
+    Clock::start(keeper::clock_stood(record).as_ref()).now()
+}
+
+/// All that is known of these hosts, as bytes for another crawl. Copies stay in the archive `own`.
+pub fn export(
+    reader: &Reader,
+    hosts: &[HostId],
+    own: Option<ArchiveId>,
+    now: Now,
+) -> storage::Result<Vec<u8>> {
+    let moved = |row: &HostRow| {
+        let kept: KeptHost = serde_json::from_slice(&row.blob).unwrap_or_default();
+        serde_json::to_vec(&MovedHost::of(kept, now.at)).expect("plain values")
+    };
+    let about = About {
+        clock_ahead: clock_ahead(now),
+    };
+    let mut package = reader.pack(hosts, own, moved)?;
+    package.about = serde_json::to_vec(&about).expect("plain values");
+    package.encode()
+}
+
+/// What came of taking hosts over.
+#[derive(Debug, Default)]
+pub struct Imported {
+    /// To be committed.
+    pub unpacked: Unpacked,
+    /// Pages of which what was learnt is left behind: the clocks of the two crawls differ by so many seconds.
+    pub unlearnt: u64,
+    /// By how many.
+    pub clocks_differ: i64,
+}
+
+/// Takes hosts over that another crawl exported. Nothing is on disk before the batch is committed, and
+/// then all of it is.
+pub fn import(
+    store: &mut Store,
+    config: &Config,
+    bytes: &[u8],
+    own: Option<ArchiveId>,
+    now: Now,
+) -> Result<Imported, Refused> {
+    let mut package = Package::decode(bytes)?;
+    let about: About = serde_json::from_slice(&package.about).map_err(Refused::About)?;
+    let mut imported = Imported {
+        clocks_differ: clock_ahead(now).saturating_sub(about.clock_ahead),
+        ..Imported::default()
+    };
+    let mut hosts: Vec<KeptHost> = Vec::with_capacity(package.hosts.len());
+    for row in &package.hosts {
+        let url = Url::parse(&row.name).ok();
+        let is_origin = url.is_some_and(|url| {
+            matches!(url.scheme(), "http" | "https") && url[..Position::BeforePath] == *row.name
+        });
+        if !is_origin {
+            return Err(Refused::Name(row.name.clone()));
+        }
+        let moved: MovedHost = serde_json::from_slice(&row.blob)
+            .map_err(|error| Refused::Host(row.name.clone(), error))?;
+        hosts.push(moved.kept(now.at));
+    }
+    let canonical = config.keys.canonical();
+    let nowhere = Url::parse("http://invalid/").expect("a URL");
+    let mut keys = Vec::with_capacity(package.pages.len());
+    for page in &mut package.pages {
+        let host = &package.hosts[page.host as usize].name;
+        let url = parse_link(&nowhere, &page.url).ok();
+        let url =
+            url.filter(|url| url.as_str() == page.url && url[..Position::BeforePath] == **host);
+        let url = url.ok_or_else(|| Refused::Url(page.url.clone(), host.clone()))?;
+        keys.push(canonical.key(&url));
+        if let Some(row) = &mut page.row
+            && imported.clocks_differ.abs() > SAME_TIME
+        {
+            imported.unlearnt += u64::from(!row.memo.is_empty());
+            row.memo.clear();
+        }
+    }
+    let mut hosts = hosts.into_iter();
+    imported.unpacked = store.unpack(&package, &keys, own, |_, known| {
+        let other = hosts.next().expect("one for each");
+        let own = known.filter(|known| !known.blob.is_empty());
+        let own: Option<KeptHost> = own.and_then(|row| serde_json::from_slice(&row.blob).ok());
+        let kept = match own {
+            Some(own) => together(own, other),
+            None => other,
+        };
+        Some(serde_json::to_vec(&kept).expect("plain values"))
+    })?;
+    Ok(imported)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! The seeds: those of the configuration, and those added and removed since, which are kept in the
+//! data directory.
+
+use crate::StartError;
+use crate::config::Config;
+use frontier::key::{Refused, parse_link};
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use url::Url;
+
+/// A longer list is no list of ours.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// What was added to the seeds of the configuration, and what was removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SeedList {
+    added: Vec<String>,
+    removed: Vec<String>,
+}
+
+/// A seed as given.
+pub fn read(seed: &str) -> Result<Url, Refused> {
+    let nowhere = Url::parse("http://invalid/").expect("a URL");
+    let absolute = Url::parse(seed).map_err(Refused::from);
+    absolute.and_then(|_| parse_link(&nowhere, seed))
+}
+
+/// The same for the same seed, however it is written.
+fn normal(seed: &str) -> String {
+    read(seed).map_or_else(|_| seed.to_owned(), Into::into)
+}
+
+impl SeedList {
+    /// Where it is kept.
+    pub fn file(data: &Path) -> PathBuf {
+        data.join("seeds.json")
+    }
+
+    /// The list that is kept with a crawl; nothing was added or removed where there is none.
+    pub fn of(config: &Config) -> Result<Self, StartError> {
+        let path = Self::file(&config.data.0);
+        Self::read(&path).map_err(|why| StartError::SeedList { path, why })
+    }
+
+    fn read(path: &Path) -> Result<Self, String> {
+        let mut text = String::new();
+        match File::open(path) {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                return Ok(Self::default());
+            }
+            opened => opened.and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text)),
+        }
+        .map_err(|error| format!("cannot be read: {error}"))?;
+        serde_json::from_str(&text).map_err(|error| format!("no list of seeds: {error}"))
+    }
+
+    /// Changes the list that is kept with a crawl, while nobody else does; it is on disk then, whole
+    /// or as it was.
+    pub fn change<T>(
+        config: &Config,
+        change: impl FnOnce(&mut Self) -> T,
+    ) -> Result<T, StartError> {
+        let path = Self::file(&config.data.0);
+        let system = |error: std::io::Error| StartError::System {
+            what: path.display().to_string(),
+            error,
+        };
+        let lock = File::create(path.with_extension("lock")).map_err(system)?;
+        lock.lock().map_err(system)?;
+        let mut list = Self::of(config)?;
+        let before = list.clone();
+        let answer = change(&mut list);
+        if list != before {
+            list.write(&path).map_err(system)?;
+        }
+        Ok(answer)
+    }
+
+    fn write(&self, path: &Path) -> std::io::Result<()> {
+        let new = path.with_extension("new");
+        let mut file = File::create(&new)?;
+        serde_json::to_writer_pretty(&mut file, self)?;
+        file.write_all(b"\n")?;
+        file.sync_all()?;
+        fs::rename(&new, path)?;
+        path.parent()
+            .map_or(Ok(()), |data| File::open(data)?.sync_all())
+    }
+
+    /// All seeds, as they were given: first those of the configuration.
+    pub fn all(&self, config: &Config) -> Vec<String> {
+        let removed: HashSet<&String> = self.removed.iter().collect();
+        let all = config.seeds.iter().chain(&self.added);
+        all.filter(|seed| !removed.contains(&normal(seed)))
+            .cloned()
+            .collect()
+    }
+
+    /// All seeds.
+    pub fn urls(&self, config: &Config) -> Result<Vec<Url>, StartError> {
+        let read = |seed: String| read(&seed).map_err(|why| StartError::Seed(seed, why));
+        self.all(config).into_iter().map(read).collect()
+    }
+
+    /// Adds seeds; how many were none before.
+    pub fn add(&mut self, config: &Config, seeds: &[Url]) -> usize {
+        let mut known: HashSet<String> = self.all(config).iter().map(|seed| normal(seed)).collect();
+        let configured: HashSet<String> = config.seeds.iter().map(|seed| normal(seed)).collect();
+        let mut count = 0;
+        for seed in seeds.iter().map(Url::as_str) {
+            if known.insert(seed.to_owned()) {
+                count += 1;
+                self.removed.retain(|removed| removed != seed);
+                if !configured.contains(seed) {
+                    self.added.push(seed.to_owned());
+                }
+            }
+        }
+        count
+    }
+
+    /// Removes seeds; those that are none.
+    pub fn remove<'a>(&mut self, config: &Config, seeds: &'a [Url]) -> Vec<&'a Url> {
+        let known: HashSet<String> = self.all(config).iter().map(|seed| normal(seed)).collect();
+        let (known, unknown): (Vec<_>, Vec<_>) =
+            (seeds.iter()).partition(|seed| known.contains(seed.as_str()));
+        let gone: HashSet<&str> = known.iter().map(|seed| seed.as_str()).collect();
+        self.added.retain(|seed| !gone.contains(seed.as_str()));
+        let configured = config.seeds.iter().map(|seed| normal(seed));
+        self.removed
+            .extend(configured.filter(|seed| gone.contains(seed.as_str())));
+        unknown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn urls(texts: &[&str]) -> Vec<Url> {
+        texts.iter().map(|text| read(text).unwrap()).collect()
+    }
+
+    #[test]
+    fn seeds_are_added_and_removed_for_good() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut config = Config::default();
+        config.data.0 = directory.path().to_owned();
+        config.seeds = vec!["http://a".into(), "http://b/".into()];
+        let all = |config: &Config| SeedList::of(config).unwrap().all(config);
+        assert_eq!(all(&config), ["http://a", "http://b/"]);
+
+        let add = urls(&["http://a/", "http://c/x", "http://c/x"]);
+        let added = SeedList::change(&config, |list| list.add(&config, &add)).unwrap();
+        assert_eq!(added, 1);
+        let remove = urls(&["http://a", "http://c/x", "http://d/"]);
+        let unknown = SeedList::change(&config, |list| {
+            list.remove(&config, &remove)
+                .into_iter()
+                .cloned()
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(unknown.unwrap(), urls(&["http://d/"]));
+        assert_eq!(all(&config), ["http://b/"]);
+        // one of the configuration comes back where it was
+        SeedList::change(&config, |list| list.add(&config, &urls(&["http://a/"]))).unwrap();
+        assert_eq!(all(&config), ["http://a", "http://b/"]);
+
+        fs::write(SeedList::file(directory.path()), "{").unwrap();
+        assert!(
+            SeedList::of(&config)
+                .unwrap_err()
+                .to_string()
+                .contains("seeds.json")
+        );
+    }
+}

@@ -1,0 +1,65 @@
+//! How far a webhook has come in the log of visits, on disk.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use storage::Position;
+use storage::archive::digest_text;
+
+/// A place in the log.
+pub(super) struct Place {
+    path: PathBuf,
+    position: Position,
+}
+
+impl Place {
+    /// Where the webhook of this URL has come to; one that is new begins with what comes, and that
+    /// is written down.
+    pub fn open(state: &Path, url: &str) -> io::Result<Self> {
+        // the URL itself may be a secret
+        let name = digest_text(&storage::digest(url.as_bytes()));
+        let name = name.trim_start_matches("sha1:").to_ascii_lowercase();
+        let path = state.join(format!("webhook-{name}"));
+        match fs::read_to_string(&path) {
+            Ok(text) => {
+                let position = text.trim().parse().map_err(|_| {
+                    let what = format!(
+                        "{} holds no number; remove it to begin anew",
+                        path.display()
+                    );
+                    io::Error::new(ErrorKind::InvalidData, what)
+                })?;
+                let position = Position(position);
+                Ok(Self { path, position })
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let end = storage::log_end(state).map_err(io::Error::other)?;
+                let mut place = Self {
+                    path,
+                    position: Position(u64::MAX),
+                };
+                place.keep(end)?;
+                Ok(place)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    /// Has it on disk that all before was told.
+    pub fn keep(&mut self, position: Position) -> io::Result<()> {
+        if position == self.position {
+            return Ok(());
+        }
+        let new = self.path.with_extension("new");
+        let mut file = File::create(&new)?;
+        writeln!(file, "{}", position.0)?;
+        file.sync_all()?;
+        fs::rename(&new, &self.path)?;
+        self.position = position;
+        Ok(())
+    }
+}

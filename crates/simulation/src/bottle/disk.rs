@@ -1,0 +1,47 @@
+//! The archivist: what the keeper wants written is on disk after a while.
+
+use super::happening::Happening;
+use super::{Bottle, COMMITS, Flaw, SLOW_COMMITS};
+use rand::RngExt;
+use robot::message::{Event, Stored, Write};
+
+impl Bottle {
+    pub(super) fn pass_on(&mut self, mut write: Write) {
+        if let Write::Visited(visited) = &mut write {
+            let page = visited.done.page;
+            self.robot().unwritten.insert(page.0);
+            match (self.spec.flaw, &mut visited.row) {
+                (Some(Flaw::NoMemos), Some(row)) => row.memo.clear(),
+                (Some(Flaw::StoredTooSoon), _) => {
+                    let visits = vec![page];
+                    let stored = Event::Stored(Stored {
+                        visits,
+                        ..Stored::default()
+                    });
+                    self.happen(self.at, Happening::Heard(stored));
+                }
+                _ => {}
+            }
+        }
+        if self.robot().writes.is_empty() {
+            let slow = self.at < self.web.calm && self.random.random::<f64>() < 0.1;
+            let wait = if slow { SLOW_COMMITS } else { COMMITS };
+            self.happen(self.at + wait, Happening::Commit);
+        }
+        self.robot().writes.push(write);
+    }
+
+    pub(super) fn commit(&mut self) -> Result<Option<Event>, String> {
+        let writes = std::mem::take(&mut self.robot().writes);
+        if writes.is_empty() {
+            return Ok(None);
+        }
+        self.robot().unwritten.clear();
+        let stored = self.robot().archivist.write(writes);
+        let mut stored = stored.map_err(|error| error.to_string())?;
+        if self.spec.flaw == Some(Flaw::StoredTooSoon) {
+            stored.visits.clear();
+        }
+        Ok(Some(Event::Stored(stored)))
+    }
+}

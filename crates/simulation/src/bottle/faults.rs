@@ -1,0 +1,140 @@
+//! What goes wrong, on purpose.
+
+use super::happening::Happening;
+use super::killable::open;
+use super::{Bottle, COMMITS, START};
+use rand::RngExt;
+use robot::view::PageWait;
+use storage::PageId;
+
+/// What can be wrong on purpose; each of them once was, or could be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// The keeper waits by the wall's clock.
+    WallClock,
+    /// What was learnt of pages is not in their rows.
+    NoMemos,
+    /// The keeper hears that something is stored before it is.
+    StoredTooSoon,
+    /// After a restart no host is left alone.
+    NoOpening,
+    /// DNS is believed whatever it says.
+    AnyAddress,
+}
+
+impl Bottle {
+    pub(super) fn plan_faults(&mut self) {
+        for _ in 0..self.spec.kills {
+            let at = START + self.random.random::<f64>() * self.spec.stormy;
+            self.happen(at, Happening::Kill);
+        }
+        for seconds in self.spec.restarts.clone() {
+            self.happen(START + seconds, Happening::Restart);
+        }
+        for _ in 0..self.spec.clock_steps {
+            let at = START + self.random.random::<f64>() * self.spec.stormy;
+            let step = (self.random.random::<f64>() - 0.3) * 2000.0;
+            self.happen(at, Happening::ClockStep(step));
+        }
+    }
+
+    /// The robot dies, and is started again after a while.
+    pub(super) fn kill(&mut self) -> Result<(), String> {
+        self.record.hang_up(self.at);
+        self.under_way.clear();
+        let faults = std::mem::take(&mut self.happenings).into_iter();
+        self.happenings = faults
+            .filter(|timed| {
+                matches!(
+                    timed.2,
+                    Happening::Kill | Happening::Restart | Happening::ClockStep(_)
+                )
+            })
+            .collect();
+        // what is not on disk has taught something about all pages
+        let nothing_lost = self.robot().writes.is_empty();
+        let before = self.beliefs();
+        // closes its store
+        self.robot = None;
+        self.at += self.random.random::<f64>().powi(3) * 10.0;
+        self.boot += u32::from(self.random.random::<f64>() < 0.3);
+        let robot = open(
+            &self.config,
+            &self.rules,
+            self.now(),
+            self.boot,
+            self.spec.flaw,
+        )?;
+        self.robot = Some(robot);
+        self.happen(self.at + COMMITS, Happening::Commit);
+        let after = self.beliefs();
+        for (page, (rate, again)) in before.into_iter().zip(after).enumerate() {
+            if let (Some(rate), Some(again)) = (rate, again)
+                && nothing_lost
+                && !(0.7..1.4).contains(&(again / rate))
+            {
+                return Err(format!(
+                    "page {page} was believed to change {rate:.3} times a day, after a restart \
+                     {again:.3} times"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The robot is stopped in good order, and started again at once; later if it has something to do
+    /// before a new one would do anything.
+    pub(super) fn restart(&mut self) -> Result<(), String> {
+        let now = self.now();
+        let soon = 2.0 * self.spec.interval + COMMITS;
+        let robot = self.robot();
+        let status = robot.keeper.status_at(now);
+        let is_quiet = status.next_due_in.is_none_or(|due| due > soon);
+        if !is_quiet || robot.keeper.is_waiting() || !robot.writes.is_empty() {
+            self.happen(self.at + COMMITS, Happening::Restart);
+            return Ok(());
+        }
+        let last = robot.keeper.close(now);
+        (robot.archivist.write(last)).map_err(|error| error.to_string())?;
+        let before = self.prospects();
+        self.robot = None;
+        let robot = open(&self.config, &self.rules, now, self.boot, self.spec.flaw)?;
+        self.robot = Some(robot);
+        self.happen(self.at + COMMITS, Happening::Commit);
+        let after = self.prospects();
+        let of = |wait: &PageWait| {
+            let PageWait {
+                changes_per_day,
+                changes_per_day_interval,
+                chance_fresh,
+                due,
+                ..
+            } = *wait;
+            (changes_per_day, changes_per_day_interval, chance_fresh, due)
+        };
+        let differs = |(_, (old, new)): &(usize, (&PageWait, &PageWait))| of(old) != of(new);
+        let pages = before.iter().zip(&after).enumerate();
+        if let Some((page, (old, new))) = { pages }.find(differs) {
+            return Err(format!(
+                "page {page} before and after a restart:\n{old:#?}\n{new:#?}"
+            ));
+        }
+        self.report.restarts += 1;
+        Ok(())
+    }
+
+    /// What is believed and planned of every page.
+    pub(super) fn prospects(&mut self) -> Vec<PageWait> {
+        let now = self.now();
+        let robot = self.robot();
+        let pages = robot.reader.page_count().unwrap_or(0);
+        let of = |page: u32| robot.keeper.page(now, PageId(page));
+        (0..pages).map(of).collect()
+    }
+
+    /// How often pages are believed to change.
+    fn beliefs(&mut self) -> Vec<Option<f64>> {
+        let prospects = self.prospects();
+        prospects.iter().map(|page| page.changes_per_day).collect()
+    }
+}

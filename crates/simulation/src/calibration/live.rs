@@ -1,0 +1,227 @@
+//! The robot's own word against the server's record: a real crawl of the demo web, over HTTP.
+//!
+//! The robot is started as a user would, with the first guess that it has when told nothing. Now and
+//! then it is asked, by the socket that `status` and `why` use, what it believes of every page; the
+//! truth is the instant at which the server says the page was last copied, and the page's changes.
+
+use super::{CLASSES, Held, Stated};
+use crate::small_web::Kind;
+use crate::web::{Clock, Running, Server, Visit, Web, WebSpec};
+use frontier::politeness::Interval;
+use robot::config::{Config, Count};
+use robot::control::Remote;
+use robot::view::PageWait;
+use robot::{Until, state_directory};
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use storage::{PageId, Reader};
+
+/// Seconds of the web in one of the wall: its day is a second.
+const SPEED: f64 = 86_400.0;
+const DAY: f64 = 86_400.0;
+/// Seconds between two requests to a host.
+const DELAY: f64 = 0.002;
+/// The robot is asked so often, in seconds.
+const EVERY: f64 = 1.5;
+
+/// A crawl to be judged.
+#[derive(Clone, Debug)]
+pub struct Live {
+    /// The web, which is to change for as long as the crawl goes on.
+    pub web: WebSpec,
+    /// How long.
+    pub seconds: f64,
+    /// Revisits per second.
+    pub budget: f64,
+    /// What counts as a change. By its text the robot takes what is edited twice within ten minutes for
+    /// noise, as it should; on a web whose day is a second, that is much of what changes.
+    pub count: Count,
+}
+
+/// What the robot stated and what was true, by how often the server says it was there.
+#[derive(Clone, Debug, Default)]
+pub struct Judged {
+    /// Freshness, as in [`CLASSES`].
+    pub by_visits: [Stated; CLASSES.len()],
+    /// The 95 % intervals of rates of Poisson pages, each page once in a class.
+    pub rates: [Held; CLASSES.len()],
+    /// Over all copies, as `status` states it.
+    pub all: Stated,
+    /// How often the truth was within the interval that `status` states.
+    pub within: Held,
+    /// Requests that the server saw.
+    pub requests: usize,
+}
+
+impl Judged {
+    /// Over all copies with at least five visits.
+    pub fn known(&self) -> Stated {
+        sum(&self.by_visits, |sum: &mut Stated, class| {
+            sum.looks += class.looks;
+            sum.stated += class.stated;
+            sum.truth += class.truth;
+        })
+    }
+
+    /// Intervals of pages with at least five visits.
+    pub fn known_rates(&self) -> Held {
+        sum(&self.rates, |sum: &mut Held, class| {
+            sum.tested += class.tested;
+            sum.held += class.held;
+            sum.above += class.above;
+        })
+    }
+}
+
+fn sum<T: Default>(classes: &[T; CLASSES.len()], add: impl Fn(&mut T, &T)) -> T {
+    let mut all = T::default();
+    for (class, _) in classes.iter().zip(CLASSES).filter(|(_, from)| *from >= 5) {
+        add(&mut all, class);
+    }
+    all
+}
+
+/// What was stated at one time.
+struct Look {
+    pages: Vec<(u32, f64, PageWait)>,
+    status: Option<(f64, (f64, f64))>,
+}
+
+/// Crawls and judges; `data` is an empty directory that the crawl may fill.
+pub fn judge(live: &Live, data: &Path) -> Result<Judged, Box<dyn Error>> {
+    let web = Arc::new(Web::new(&live.web)?);
+    let running = Server::start(web.clone(), Clock::starting_now(SPEED))?;
+    let crawl = robot::start(&config(&web, &running, live, data), Until::Stopped)?;
+    let mut looks = Vec::new();
+    let began = Instant::now();
+    while began.elapsed().as_secs_f64() < live.seconds && !crawl.is_over() {
+        std::thread::sleep(Duration::from_secs_f64(EVERY));
+        let Some(remote) = Remote::find(data) else {
+            break;
+        };
+        let status = remote.status()?;
+        let mut look = Look {
+            pages: Vec::new(),
+            status: status.estimated_freshness.zip(status.freshness_interval),
+        };
+        for page in 0..status.pages_known as u32 {
+            let at = running.now();
+            look.pages.push((page, at, remote.page(PageId(page))?));
+        }
+        looks.push(look);
+    }
+    let is_over = crawl.is_over();
+    crawl.stop();
+    let status = crawl.wait()?;
+    if is_over {
+        return Err(format!("the robot stopped by itself: {status:?}").into());
+    }
+    let reader = Reader::open(&state_directory(data))?;
+    let mut pages = Vec::new();
+    for page in 0..reader.page_count()? {
+        let url = url::Url::parse(&reader.address(PageId(page))?.url)?;
+        let host = url.host_str().unwrap_or_default();
+        pages.push(web.find(host, url.path()));
+    }
+    Ok(judged(&web, &running, &looks, &pages))
+}
+
+fn config(web: &Web, running: &Running, live: &Live, data: &Path) -> Config {
+    let mut config = Config {
+        seeds: vec![web.seed_url(running.port)],
+        ..Config::default()
+    };
+    config.data.0 = data.into();
+    config.scope.suffixes = vec!["demo.test".into()];
+    config.politeness.interval = Interval::Fixed { seconds: DELAY };
+    config.budget.requests_per_second = 0.0;
+    config.revisit.budget = format!("{}/second", live.budget);
+    config.revisit.count = live.count;
+    // a day is a second here
+    config.revisit.least_interval = "0".into();
+    config.revisit.least_chance = 0.0;
+    config.fetch.allow_networks = vec!["127.0.0.0/8".into()];
+    let hosts = running.addresses.iter();
+    config.fetch.hosts = hosts.map(|(name, &at)| (name.clone(), vec![at])).collect();
+    config.state.synced = false;
+    config
+}
+
+/// When the server was asked for a page and answered, and when it sent a copy.
+#[derive(Default)]
+struct Served {
+    visits: Vec<f64>,
+    copies: Vec<f64>,
+}
+
+fn judged(web: &Web, running: &Running, looks: &[Look], pages: &[Option<usize>]) -> Judged {
+    let visits = running.record.visits();
+    let served = served(web, running.clock, &visits);
+    let mut found = Judged {
+        requests: visits.len(),
+        ..Judged::default()
+    };
+    let mut tested = vec![[false; CLASSES.len()]; web.pages().len()];
+    for look in looks {
+        let mut all = Stated::default();
+        for (id, at, stated) in &look.pages {
+            let Some(number) = pages[*id as usize] else {
+                continue;
+            };
+            let (page, served) = (&web.pages()[number], &served[number]);
+            let Some(chance) = stated.chance_fresh else {
+                continue;
+            };
+            let Some(&copy) = served.copies[..before(&served.copies, *at)].last() else {
+                continue;
+            };
+            let truth = f64::from(u8::from(page.version(copy) == page.version(*at)));
+            all.add(chance, truth);
+            let count = before(&served.visits, *at) as u32;
+            let Some(class) = CLASSES.iter().rposition(|&from| count >= from) else {
+                continue;
+            };
+            found.by_visits[class].add(chance, truth);
+            let interval = stated.changes_per_day_interval;
+            if let Some((low, high)) = interval
+                && page.kind == Kind::Poisson
+                && !std::mem::replace(&mut tested[number][class], true)
+            {
+                // the web's day is a second of the robot's
+                let rate = page.rate * DAY / running.clock.wall_seconds(1.0);
+                found.rates[class].add(rate < low, rate > high);
+            }
+        }
+        if let Some((stated, (low, high))) = look.status
+            && all.looks > 0.0
+        {
+            let truth = all.truth / all.looks;
+            found.all.add(stated, truth);
+            found.within.add(truth < low, truth > high);
+        }
+    }
+    found
+}
+
+fn before(times: &[f64], at: f64) -> usize {
+    times.partition_point(|&time| time <= at)
+}
+
+fn served(web: &Web, clock: Clock, visits: &[Visit]) -> Vec<Served> {
+    let mut served: Vec<Served> = web.pages().iter().map(|_| Served::default()).collect();
+    for visit in visits {
+        let Some(page) = web.find(&visit.host, &visit.path) else {
+            continue;
+        };
+        let at = clock.web(visit.start);
+        if visit.complete || visit.status == 304 {
+            served[page].visits.push(at);
+        }
+        if visit.complete {
+            served[page].copies.push(at);
+        }
+    }
+    served
+}

@@ -1,0 +1,183 @@
+//! How often pages are revisited by default, in virtual time: static sites cost little, news are
+//! followed as closely as allowed, and first things come first.
+
+use robot::config::{Config, Revisit};
+use simulation::bottle::{Bottle, BottleReport, BottleSpec, BottleWeb};
+
+const DAY: f64 = 86_400.0;
+/// Seconds, by default.
+const LEAST_INTERVAL: f64 = 300.0;
+
+/// One host of pages that change as often as this on the average, its home page as often as that.
+fn site(pages: usize, every: f64, home: f64, days: f64) -> BottleSpec {
+    BottleSpec {
+        seed: 1,
+        web: BottleWeb {
+            hosts: 1,
+            pages,
+            change_every: (every, every),
+            home_changes_every: Some(home),
+            turnover: 0.0,
+            silent: 0.0,
+            slowest: 0.2,
+        },
+        stormy: 0.0,
+        calm: days * DAY,
+        kills: 0,
+        clock_steps: 0,
+        interval: 1.0,
+        connections: 64,
+        revisit: Revisit::default(),
+        restarts: Vec::new(),
+        flaw: None,
+    }
+}
+
+fn run(spec: BottleSpec) -> BottleReport {
+    let directory = tempfile::tempdir().unwrap();
+    let bottle = Bottle::new(spec, directory.path()).unwrap();
+    bottle.run().unwrap()
+}
+
+/// Visits on each day.
+fn by_day(report: &BottleReport) -> Vec<usize> {
+    let mut days = Vec::new();
+    for &(at, _) in &report.visits {
+        let day = (at / DAY) as usize;
+        days.resize(days.len().max(day + 1), 0);
+        days[day] += 1;
+    }
+    days
+}
+
+/// The times of a page's visits from this day on.
+fn since(visits: &[f64], from: f64) -> impl Iterator<Item = f64> + '_ {
+    let start = visits[0];
+    let visits = visits.iter().map(move |at| at - start);
+    visits.filter(move |&at| at >= from * DAY)
+}
+
+#[test]
+fn a_static_site_costs_little_after_two_weeks() {
+    let report = run(site(500, 1e12, 1e12, 28.0));
+    let days = by_day(&report);
+    println!("visits by day: {days:?}");
+    let late = &days[14..];
+    let mean = late.iter().sum::<usize>() as f64 / late.len() as f64;
+    println!(
+        "{mean:.0} a day from the third week on, {} requests for robots.txt",
+        report.robots
+    );
+    // robots.txt is asked for once a day besides
+    assert!(mean + 2.0 < 200.0, "{mean} visits a day");
+    assert!(report.robots <= 30);
+}
+
+#[test]
+fn news_are_followed_as_closely_as_the_least_interval_allows() {
+    let report = run(site(50, 3600.0, 180.0, 6.0));
+    for (page, visits) in &report.by_page {
+        let closest = visits.windows(2).map(|two| two[1] - two[0]);
+        let closest = closest.fold(f64::INFINITY, f64::min);
+        assert!(
+            closest >= LEAST_INTERVAL - 0.5,
+            "page {page} after {closest} s"
+        );
+    }
+    let most = DAY / LEAST_INTERVAL;
+    let home = since(&report.by_page[&0], 5.0).count() as f64;
+    let others = report.by_page.len() as f64 - 1.0;
+    let all: usize = report
+        .by_page
+        .values()
+        .map(|visits| since(visits, 5.0).count())
+        .sum();
+    let mean = (all as f64 - home) / others;
+    println!("on the last day: the home page {home}, others {mean:.0} on the average, of {most}");
+    assert!(home > 0.9 * most, "{home} visits to the home page");
+    assert!(mean > 0.8 * most, "{mean} visits to others");
+}
+
+#[test]
+fn news_are_followed_as_closely_as_the_budget_allows() {
+    let mut spec = site(50, 3600.0, 180.0, 4.0);
+    spec.revisit.budget = "2000/day".into();
+    let report = run(spec);
+    let last = by_day(&report)[3];
+    println!(
+        "{last} visits on the last day of 2000; {:.3} fresh",
+        report.fresh
+    );
+    assert!((1900..=2040).contains(&last), "{last} visits");
+}
+
+/// While hundreds of pages wait for their first visit, the home page is not asked again and again.
+#[test]
+fn first_things_first() {
+    let share_of_new = Config::default().budget.share_of_new;
+    for (name, revisit) in [
+        ("default", Revisit::default()),
+        (
+            "eager",
+            Revisit {
+                budget: "100%".into(),
+                least_interval: "0".into(),
+                least_chance: 0.0,
+                first_guess_days: 1e-4,
+                ..Revisit::default()
+            },
+        ),
+    ] {
+        let report = run(BottleSpec {
+            revisit,
+            ..site(500, 600.0, 10.0, 0.1)
+        });
+        let mut seen = std::collections::HashSet::new();
+        let new: Vec<bool> = (report.visits.iter())
+            .map(|&(_, page)| seen.insert(page))
+            .collect();
+        let end = new.iter().rposition(|&new| new).unwrap();
+        let again = new[..end].iter().filter(|new| !**new).count() as f64;
+        let share = again / end as f64;
+        let home = report.by_page[&0].iter();
+        let seconds = report.visits[end].0;
+        let start = report.by_page[&0][0];
+        let home = home.filter(|&&at| at - start < seconds).count();
+        println!(
+            "{name}: {end} visits in {seconds:.0} s, {share:.3} again, the home page {home} times"
+        );
+        assert!(share <= 1.0 - share_of_new + 0.01, "{name}: {share}");
+        if name == "default" {
+            assert!(
+                home as f64 <= 1.0 + seconds / LEAST_INTERVAL,
+                "{home} in {seconds} s"
+            );
+        } else {
+            assert!(share > 0.5 * (1.0 - share_of_new), "{name}: no revisits");
+        }
+    }
+}
+
+/// Two robots live through the same; one is restarted now and then. They do the same.
+#[test]
+fn a_restart_changes_no_decision() {
+    let mut spec = site(40, 20_000.0, 2000.0, 4.0);
+    spec.web.slowest = 0.0;
+    spec.revisit.budget = "2000/day".into();
+    let without = run(spec.clone());
+    spec.restarts = vec![0.5 * DAY, 1.1 * DAY, 2.3 * DAY, 3.0 * DAY];
+    let with = run(spec);
+    assert_eq!((without.restarts, with.restarts), (0, 4));
+    let first = without.visits.iter().zip(&with.visits);
+    let other = first
+        .clone()
+        .position(|(a, b)| a.1 != b.1 || (a.0 - b.0).abs() > 1.0);
+    assert_eq!(other.map(|at| (without.visits[at], with.visits[at])), None);
+    assert_eq!(without.visits.len(), with.visits.len());
+    println!(
+        "{} visits, the same with {} restarts",
+        with.visits.len(),
+        with.restarts
+    );
+    assert!(with.visits.len() > 3000);
+}
