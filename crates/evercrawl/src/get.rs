@@ -66,17 +66,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return list(&versions);
     }
     let at = arguments.at.map_or(storage::Time::MAX, |at| at.0);
-    let Some((archive, entry)) = versions.iter().rfind(|(_, entry)| entry.time <= at) else {
-        let first = versions.first().map_or(0, |(archive, first)| {
-            taken(first, read(archive, first.place).ok().as_ref())
-        });
+    let mut copies = versions.iter().filter(|(_, entry)| entry.is_copy());
+    let Some((archive, entry)) = copies.clone().rfind(|version| is_of(version, at)) else {
+        let first = copies.next().map(taken);
+        let first =
+            first.ok_or_else(|| anyhow!("no copy of {url} is kept, only that there was none"))?;
         bail!("no copy from that time: the first is of {}", Moment(first));
     };
-    let found = version(archive, &url, entry.time)?;
-    let mut found = found.ok_or_else(|| anyhow!("the copy is no longer there"))?;
+    let mut found = version(archive, entry.clone())?;
     if found.visit.kind() == "revisit" && found.original.is_none() {
         // the content may be in the archive of whoever had the page before
-        found.original = original(&versions, &url, entry)?;
+        found.original = original(&versions, entry)?;
     }
     if arguments.text {
         return print_text(arguments, found, &url, data.config.fetch.max_decoded_bytes);
@@ -122,6 +122,20 @@ pub fn requested(data: &Data, text: &str) -> Result<String> {
 
 /// Versions, and in which archive they are.
 type Versions = Vec<(PathBuf, IndexEntry)>;
+
+/// When a version was taken: the record tells, the index knows the second only.
+fn taken((archive, entry): &(PathBuf, IndexEntry)) -> storage::Time {
+    let record = read(archive, entry.place).ok();
+    record
+        .and_then(|record| record.time())
+        .unwrap_or(entry.time)
+}
+
+/// It was there at that time. Few records are read: those of the same second.
+fn is_of(version: &(PathBuf, IndexEntry), at: storage::Time) -> bool {
+    let second = version.1.time;
+    second <= at && (second.saturating_add(1000) <= at || taken(version) <= at)
+}
 
 /// The URL by which a page was requested, and every version kept of it, in order of time: in the crawl's own
 /// archive, and in those of others that are told of.
@@ -169,12 +183,12 @@ fn lookup_all(archives: &[PathBuf], url: &str) -> Result<Versions> {
 }
 
 /// The last full copy with the same content up to then.
-fn original(versions: &Versions, url: &str, revisit: &IndexEntry) -> Result<Option<Record>> {
+fn original(versions: &Versions, revisit: &IndexEntry) -> Result<Option<Record>> {
     let full = versions.iter().rfind(|(_, entry)| {
         entry.mime != REVISIT && entry.digest == revisit.digest && entry.time <= revisit.time
     });
-    let found = full.map(|(archive, entry)| version(archive, url, entry.time));
-    Ok(found.transpose()?.flatten().map(|found| found.visit))
+    let found = full.map(|(archive, entry)| read(archive, entry.place));
+    Ok(found.transpose()?)
 }
 
 /// The main text of a version, and what the page says of itself.
@@ -196,17 +210,12 @@ fn print_text(arguments: &Arguments, found: Version, url: &str, limit: u64) -> R
     Ok(out.flush()?)
 }
 
-/// When it was taken: the index knows the second only.
-fn taken(entry: &IndexEntry, record: Option<&Record>) -> storage::Time {
-    record.and_then(Record::time).unwrap_or(entry.time)
-}
-
 /// The records tell all of the time, and whether the copy is whole.
 fn list(versions: &Versions) -> Result<()> {
     let mut out = crate::data::output();
     for (archive, entry) in versions {
         let record = read(archive, entry.place).ok();
-        let time = taken(entry, record.as_ref());
+        let time = record.as_ref().and_then(Record::time).unwrap_or(entry.time);
         let note = if entry.mime == REVISIT {
             "the same as before".to_owned()
         } else {

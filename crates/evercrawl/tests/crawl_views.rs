@@ -38,13 +38,12 @@ fn crawled() -> Scene {
     scene.wait_for(&["pages", "--state", "excluded"], "/private/x");
     scene.wait_for(&["pages", "--host", OTHER, "--state", "live"], OTHER);
     scene.wait_for(&["why", &scene.url("/dead")], "missing");
-    // the index knows versions by the second
     wait_until(|| version_times(&scene, "/changing").len() >= 3);
     assert_eq!(crawl.interrupt(), Some(0));
     scene
 }
 
-/// The seconds in which a page was visited.
+/// When a page was visited.
 fn version_times(scene: &Scene, path: &str) -> Vec<String> {
     let versions = scene.say(&["get", "--versions", &scene.url(path)]);
     let times = versions.lines().filter_map(|line| line.split(' ').next());

@@ -9,7 +9,6 @@ use super::lines::Lines;
 use super::read::{Record, read};
 use super::surt::surt;
 use super::{clean_url, files, open_index, sealed_index};
-use crate::Time;
 use crate::error::{Context, Result};
 use crate::store::read_some;
 
@@ -63,26 +62,19 @@ impl Version {
     }
 }
 
-/// The last version of `url` fetched no later than `at`; also while another process writes. An
-/// answer that says that there is nothing is no version.
-pub fn version(directory: &Path, url: &str, at: Time) -> Result<Option<Version>> {
-    let entry = lookup(directory, url)?
-        .into_iter()
-        .rfind(|entry| entry.time <= at && entry.is_copy());
-    let Some(entry) = entry else {
-        return Ok(None);
-    };
+/// The version that an entry of the index tells of; also while another process writes.
+pub fn version(directory: &Path, entry: IndexEntry) -> Result<Version> {
     let visit = read(directory, entry.place)?;
     let original = if visit.kind() == "revisit" {
         original(directory, &visit, &entry)?
     } else {
         None
     };
-    Ok(Some(Version {
+    Ok(Version {
         entry,
         visit,
         original,
-    }))
+    })
 }
 
 /// The full copy that a revisit record refers to: of the URL it names, with the same digest, the

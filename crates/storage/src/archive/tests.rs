@@ -192,16 +192,11 @@ fn revisits_refer_to_their_original() {
     let found = lookup(directory.path(), url).unwrap();
     let mimes: Vec<_> = found.iter().map(|entry| &entry.mime[..]).collect();
     assert_eq!(mimes, ["text/html", "warc/revisit", "warc/revisit"]);
-    for (at, status) in [(TIME, 200), (TIME + 5000, 200), (TIME + 10_000, 304)] {
-        let version = version(directory.path(), url, at).unwrap().unwrap();
+    for (entry, status) in found.into_iter().zip([200, 200, 304]) {
+        let version = version(directory.path(), entry).unwrap();
         assert_eq!(version.content().payload, b"body");
         assert_eq!(version.visit.status(), Some(status));
     }
-    assert!(
-        version(directory.path(), url, TIME - 1000)
-            .unwrap()
-            .is_none()
-    );
 }
 
 #[test]
