@@ -96,6 +96,19 @@ impl Judge {
         })
     }
 
+    /// The same of a page that another one redirects to.
+    pub fn judge_redirect(&self, url: &Url, depth: u16) -> Result<Verdict> {
+        let verdict = self.judge(url, depth)?;
+        if verdict.inside || depth == REQUISITE || !self.scope.judge_redirect(url, depth).is_in() {
+            return Ok(verdict);
+        }
+        Ok(Verdict {
+            inside: true,
+            rule: "scope.reach".into(),
+            why: "a seed redirects to it".into(),
+        })
+    }
+
     pub fn judge(&self, url: &Url, depth: u16) -> Result<Verdict> {
         let out = |key: &str, why: String| Verdict {
             inside: false,

@@ -65,8 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.command {
         Command::Add(change) => {
             let (data, urls) = change.read()?;
-            let count = SeedList::change(&data.raw, |list| list.add(&data.raw, &urls))?;
-            tell(&data, &format!("{count} added"))
+            add(&data, &urls)
         }
         Command::Remove(change) => {
             let (data, urls) = change.read()?;
@@ -93,6 +92,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             Ok(out.flush()?)
         }
     }
+}
+
+/// Adds seeds to a crawl, which may be running.
+pub fn add(data: &Data, urls: &[Url]) -> Result<()> {
+    let count = SeedList::change(&data.raw, |list| list.add(&data.raw, urls))?;
+    tell(data, &format!("{count} added"))
 }
 
 impl Change {

@@ -271,12 +271,14 @@ impl View {
 /// How a webhook goes, in a line.
 fn webhook(hook: &robot::view::WebhookView) -> String {
     let refused = (hook.refused > 0).then(|| format!(" · {} refused", hook.refused));
+    let lost = (hook.lost > 0).then(|| format!(" · {} lost to it", count(hook.lost, "visit")));
     let failing = (hook.failing.as_ref()).map(|why| format!(" · tried again: {}", plain(why)));
     format!(
-        "{} · {} told{}{}",
+        "{} · {} told{}{}{}",
         plain(&hook.to),
         hook.told,
         refused.unwrap_or_default(),
+        lost.unwrap_or_default(),
         failing.unwrap_or_default()
     )
 }

@@ -59,6 +59,8 @@ struct Why {
     /// The page that linked to it first.
     found_on: Option<String>,
     redirects_to: Option<String>,
+    /// The same, where it is not followed.
+    leads_out_to: Option<String>,
     scope: Verdict,
     robots: Robots,
     trap: Option<String>,
@@ -97,7 +99,13 @@ impl Why {
             .as_ref()
             .and_then(|known| Url::parse(&known.url).ok());
         let asked = requested.as_ref().unwrap_or(url);
-        let scope = Judge::new(&data.config, Some(reader))?.judge(asked, depth)?;
+        let judge = Judge::new(&data.config, Some(reader))?;
+        let scope = match (id, &address) {
+            (Some(id), Some(address)) if offline::is_redirected_to(reader, id, address) => {
+                judge.judge_redirect(asked, depth)?
+            }
+            _ => judge.judge(asked, depth)?,
+        };
         let host = host_of(reader, asked)?;
         let robots = Robots::judge(&data.config, host.as_ref(), asked);
         let trap = match id {
@@ -105,6 +113,11 @@ impl Why {
             None => rules::trap(&data.config, reader, url)?,
         };
         let no_address = host.and_then(|host| offline::host(&host.blob).no_address);
+        let is_open = |row: &PageRow| row.state == PageState::Redirect && row.redirect_to.is_none();
+        let archive = robot::archive_directory(&data.directory);
+        let leads_out_to = (row.as_ref().is_some_and(is_open))
+            .then(|| robot::copies::redirect(&archive, asked.as_str()))
+            .flatten();
         let mut names = Names::new(reader)?;
         let page_url = |page: Option<PageId>| {
             let address = page.and_then(|page| reader.address(page).ok());
@@ -119,6 +132,7 @@ impl Why {
             page: id.map(|id| PageView::of(&mut names, id)).transpose()?,
             found_on: page_url(address.as_ref().and_then(|address| address.from)),
             redirects_to: page_url(row.as_ref().and_then(|row| row.redirect_to)),
+            leads_out_to: leads_out_to.map(String::from),
             scope,
             robots,
             trap,

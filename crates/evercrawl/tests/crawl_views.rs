@@ -4,6 +4,7 @@
 mod others;
 #[path = "../../storage/tests/python/mod.rs"]
 mod python;
+mod replay;
 #[path = "crawl_views/site.rs"]
 mod site;
 #[path = "crawl_views/strange.rs"]

@@ -125,11 +125,25 @@ impl Scope {
                 most: self.max_depth,
             });
         }
+        self.judge_place(url, false)
+    }
+
+    /// Whether the URL that a page of the crawl redirects to belongs to it. Where seeds are pages, it
+    /// does wherever it is: it is the page that was meant.
+    pub fn judge_redirect(&self, url: &Url, depth: u16) -> Judgement {
+        if self.reach == Reach::Page {
+            self.judge_place(url, true)
+        } else {
+            self.judge(url, depth)
+        }
+    }
+
+    fn judge_place(&self, url: &Url, is_meant: bool) -> Judgement {
         let Some(host) = url.host_str() else {
             return Judgement::Out(Reason::NoHost);
         };
         if !self.is_added(url, host) {
-            if !self.is_reached(url, host) {
+            if !is_meant && !self.is_reached(url, host) {
                 return Judgement::Out(Reason::OutOfReach(self.reach));
             }
             if !self.include.is_empty() && !self.include.is_match(url.as_str()) {

@@ -6,16 +6,19 @@
 //! batch is being synced the next one gathers in the channel, which the keeper keeps from growing:
 //! it hands out no more work while much waits to be stored.
 
+mod daily;
+
 use crate::drive::Heard;
 use crate::message::{Event, Found, Stored, VisitResult, Visited, Write};
 use crate::offline;
 use crate::visit::millis;
+use daily::Daily;
 use frontier::trap::Traps;
 use parse::TextPrint;
 use std::collections::{HashMap, VecDeque};
-use std::sync::mpsc::{Receiver, Sender};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use storage::archive::{Archive, Keep, prune};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+use storage::archive::{Archive, Keep};
 use storage::{
     Admission, Batch, Candidate, HostId, Observation, Outcome, PageId, PageRow, PageState,
     REQUISITE, Store, Time,
@@ -27,8 +30,6 @@ const BATCH: usize = 512;
 const PACE: Duration = Duration::from_millis(20);
 /// Pages that are new since the traps were kept: so many URLs are read again after a crash.
 const KEEP_TRAPS: u32 = 100_000;
-/// Old versions are taken out so often.
-const DAY: Duration = Duration::from_hours(24);
 /// Milliseconds between two requests for what changed pages embed.
 const REQUISITES_AGAIN: Time = 3_600_000;
 /// Texts remembered for each host, to tell near-duplicates in a row.
@@ -44,7 +45,7 @@ pub struct Archivist {
     told_hosts: u32,
     /// Pages counted when the traps were last kept.
     kept_traps: u32,
-    keep: Keep,
+    daily: Daily,
 }
 
 impl Archivist {
@@ -57,27 +58,35 @@ impl Archivist {
             archive,
             traps,
             recent: HashMap::new(),
-            keep: Keep::default(),
+            daily: Daily::default(),
         }
     }
 
     /// Takes old versions out of the archive once a day.
     #[must_use]
     pub fn keeping(self, keep: Keep) -> Self {
-        Self { keep, ..self }
+        Self {
+            daily: Daily::new(keep),
+            ..self
+        }
     }
 
     /// Works until nobody can send any more, then closes the store.
     pub(crate) fn run(mut self, inbox: &Receiver<Write>, keeper: &Sender<Heard>) {
-        let mut pruned = Instant::now();
-        while let Ok(first) = inbox.recv() {
-            if pruned.elapsed() >= DAY {
-                pruned = Instant::now();
-                self.prune();
-            }
+        loop {
+            let patience = self.daily.patience();
+            let first = match inbox.recv_timeout(patience) {
+                Ok(first) => Some(first),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            self.daily.step(self.archive.as_mut(), &mut self.store);
             let began = Instant::now();
             let more = inbox.try_iter().take(BATCH - 1);
-            let gathered: Vec<Write> = std::iter::once(first).chain(more).collect();
+            let gathered: Vec<Write> = first.into_iter().chain(more).collect();
+            if gathered.is_empty() {
+                continue;
+            }
             // nobody listens any more when all ends
             match self.write(gathered) {
                 Ok(stored) => {
@@ -94,18 +103,6 @@ impl Archivist {
             std::thread::sleep(PACE.saturating_sub(began.elapsed()));
         }
         self.keep_traps();
-    }
-
-    fn prune(&mut self) {
-        let Some(archive) = &mut self.archive else {
-            return;
-        };
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = since.map_or(0, |since| since.as_millis() as storage::Time);
-        match prune(archive, &mut self.store, &self.keep, now) {
-            Ok(pruned) => tracing::info!(?pruned, "old versions were taken out"),
-            Err(error) => tracing::warn!(%error, "old versions cannot be taken out"),
-        }
     }
 
     /// A start that finds them need not read the URLs of all pages.
@@ -181,6 +178,13 @@ impl Archivist {
             redirect,
             print,
         } = visited;
+        if self.daily.has_moved()
+            && let Some(row) = &mut row
+            && let Some(now) = self.store.page(done.page)?
+        {
+            // it may have been read before its copy was moved
+            row.place = now.place;
+        }
         if let Some((record, full)) = record
             && let Some(archive) = &mut self.archive
         {

@@ -38,6 +38,7 @@ pub struct Config {
     pub archive: Archive,
     pub state: State,
     pub metrics: Metrics,
+    pub log: Log,
     pub watch: Vec<WatchRule>,
     pub rules: Vec<Rule>,
     pub webhooks: Vec<Webhook>,
@@ -330,6 +331,28 @@ section! {
     }
 }
 
+section! {
+    /// What is written down of the work itself.
+    Log {
+        file: Option<PathBuf> = None,
+        level: Level = Level::Info,
+        json: bool = false,
+        rotate_bytes: u64 = 16 << 20,
+        keep_files: u32 = 5,
+    }
+}
+
+/// How much is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)] // the sample explains them
+pub enum Level {
+    Error,
+    Warn,
+    Info,
+    Debug,
+}
+
 /// Revisits a second that no crawl reaches.
 const MOST_REVISITS: f64 = 1e9;
 
@@ -476,6 +499,7 @@ mod tests {
             ),
             ("[identity]\nagent = \"a b\"", "identity.agent"),
             ("[archive]\nrotate_bytes = 0", "archive.rotate_bytes"),
+            ("[log]\nrotate_bytes = 0", "log.rotate_bytes"),
         ] {
             let error = Config::parse(text).unwrap().check().unwrap_err();
             assert_eq!(error.key, key);

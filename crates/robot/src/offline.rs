@@ -10,7 +10,7 @@ use frontier::trap::Traps;
 use std::collections::BTreeMap;
 use std::path::Path;
 use storage::{
-    HostId, HostRow, PageBrief, PageId, PageRow, PageState, Reader, Store, Time, Totals,
+    HostId, HostRow, PageAddress, PageBrief, PageId, PageRow, PageState, Reader, Store, Time, Totals,
 };
 use url::{Position, Url};
 
@@ -230,6 +230,14 @@ pub fn redirects_before(reader: &Reader, page: PageId) -> storage::Result<usize>
         at = from;
     }
     Ok(MOST_REDIRECTS)
+}
+
+/// Whether the page that it was found on redirects to it.
+pub fn is_redirected_to(reader: &Reader, page: PageId, address: &PageAddress) -> bool {
+    let from = address
+        .from
+        .and_then(|from| reader.page(from).ok().flatten());
+    from.is_some_and(|row| row.state == PageState::Redirect && row.redirect_to == Some(page))
 }
 
 /// What was stored of a host; nothing before its first answer.

@@ -79,6 +79,15 @@ impl Rules {
         }
     }
 
+    /// Whether a page of the crawl does, which another may redirect to.
+    pub(crate) fn holds(&self, url: &Url, depth: u16, is_redirected_to: bool) -> bool {
+        if is_redirected_to && depth != REQUISITE {
+            self.scope().judge_redirect(url, depth).is_in()
+        } else {
+            self.is_in(url, depth)
+        }
+    }
+
     /// What belongs to the crawl now.
     pub(crate) fn scope(&self) -> Arc<Scope> {
         let scope = self.scope.read();
@@ -113,15 +122,27 @@ impl Rules {
         self.judged(from, parse_link(base, href).ok()?, depth)
     }
 
+    /// Where that page redirects to, unless it is nowhere or out of scope.
+    pub(crate) fn redirected(&self, from: Standpoint, to: &str, depth: u16) -> Option<Found> {
+        let url = parse_link(from.url, to).ok()?;
+        let is_in = self.holds(&url, depth, true);
+        is_in.then(|| self.link(from, url, depth))
+    }
+
     fn judged(&self, from: Standpoint, url: Url, depth: u16) -> Option<Found> {
-        self.is_in(&url, depth).then(|| Found {
+        let is_in = self.is_in(&url, depth);
+        is_in.then(|| self.link(from, url, depth))
+    }
+
+    fn link(&self, from: Standpoint, url: Url, depth: u16) -> Found {
+        Found {
             key: self.canonical.key(&url),
             url,
             depth,
             from: Some(from.page),
             changed: None,
             at: from.at,
-        })
+        }
     }
 
     /// Reads the body of an answer.

@@ -112,17 +112,17 @@ impl SeedList {
     pub fn add(&mut self, config: &Config, seeds: &[Url]) -> usize {
         let mut known: HashSet<String> = self.all(config).iter().map(|seed| normal(seed)).collect();
         let configured: HashSet<String> = config.seeds.iter().map(|seed| normal(seed)).collect();
-        let mut count = 0;
+        let mut new = HashSet::new();
         for seed in seeds.iter().map(Url::as_str) {
             if known.insert(seed.to_owned()) {
-                count += 1;
-                self.removed.retain(|removed| removed != seed);
+                new.insert(seed);
                 if !configured.contains(seed) {
                     self.added.push(seed.to_owned());
                 }
             }
         }
-        count
+        self.removed.retain(|seed| !new.contains(seed.as_str()));
+        new.len()
     }
 
     /// Removes seeds; those that are none.

@@ -12,6 +12,10 @@ pub struct WebhookView {
     pub told: u64,
     /// Changes that it refused for good, since the start.
     pub refused: u64,
+    /// Visits of which it was not told whether they were changes, since the start: the log had dropped them,
+    /// or they cannot be read.
+    #[serde(default)]
+    pub lost: u64,
     /// Why it takes nothing at the moment.
     pub failing: Option<String>,
 }

@@ -10,6 +10,7 @@ use crate::cause;
 use crate::clock::{Clock, Now};
 use crate::config::Config;
 use crate::message::{Done, Event, Found, Job, Task, Visit, VisitResult, Visited};
+use crate::offline;
 use crate::overrides::Headers;
 use crate::reading::{Rules, Standpoint, deeper};
 use ::fetch::{Exchange, Fetcher, Truncation, Validators};
@@ -126,7 +127,7 @@ impl Workers {
                 return report(visit, now, excluded);
             }
         };
-        let url = match self.intake.judge(visit, &address, &row, now) {
+        let url = match self.intake.judge(&self.reader, visit, &address, &row, now) {
             Ok(url) => url,
             Err(visited) => {
                 tracing::debug!(url = address.url, result = ?visited.done.result, "not fetched");
@@ -198,6 +199,7 @@ impl Intake {
     /// Where the page is to be fetched; or, by what is known now, why not.
     pub fn judge(
         &self,
+        reader: &Reader,
         visit: &Visit,
         address: &PageAddress,
         row: &PageRow,
@@ -208,8 +210,11 @@ impl Intake {
         let Ok(url) = Url::parse(&address.url) else {
             return excluded(cause::OUT_OF_SCOPE);
         };
+        let is_redirected_to = || offline::is_redirected_to(reader, visit.page, address);
+        let is_in = self.rules.is_in(&url, address.depth)
+            || is_redirected_to() && self.rules.holds(&url, address.depth, true);
         match &visit.standing {
-            _ if !self.rules.is_in(&url, address.depth) => excluded(cause::OUT_OF_SCOPE),
+            _ if !is_in => excluded(cause::OUT_OF_SCOPE),
             Some(standing) if !standing.allows(&self.rules.agent, &url) => {
                 if standing.verdict == Verdict::DisallowForNow {
                     refused(Comparison::of(VisitResult::NotNow))
@@ -337,7 +342,7 @@ impl Intake {
             REQUISITE => REQUISITE,
             depth => deeper(depth, 1),
         };
-        let target: Option<Found> = self.rules.found(from, from.url, location, depth);
+        let target: Option<Found> = self.rules.redirected(from, location, depth);
         let comparison = compare::redirect(row, exchange.status, location, now.wall);
         let keep = self.archive && !comparison.is_unchanged();
         Visited {

@@ -6,7 +6,7 @@ use std::fmt;
 use toml::{Table, Value};
 
 /// Keys of which the sample's value does not tell enough.
-const EXPECTED: [(&str, &str); 36] = [
+const EXPECTED: [(&str, &str); 38] = [
     (
         "seeds",
         "a list of URLs such as [\"https://docs.example.org/\"]",
@@ -94,6 +94,11 @@ const EXPECTED: [(&str, &str); 36] = [
     (
         "metrics.listen",
         "an address and a port such as \"127.0.0.1:9600\"",
+    ),
+    ("log.file", "a file such as \"crawl.log\""),
+    (
+        "log.level",
+        "one of \"error\", \"warn\", \"info\", \"debug\"",
     ),
     (
         "watch",

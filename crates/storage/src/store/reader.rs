@@ -1,6 +1,7 @@
 //! Reading a store, also while another process writes to it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::account::{Account, Counted, count_pages};
@@ -18,6 +19,11 @@ use crate::error::{Error, Result};
 const CHUNK: u32 = 1024;
 /// A row that is just being overwritten looks damaged; it is looked at this often before it counts.
 const LOOKS: u32 = 3;
+
+/// Whether what stands in the slot of a page is what was written.
+fn is_whole(slot: &[u8]) -> bool {
+    admission::Slot::decode(slot).is_some()
+}
 
 /// A view of what is committed. It takes no lock and writes nothing.
 pub struct Reader {
@@ -209,21 +215,56 @@ impl Reader {
         let fingerprint = self.key.fingerprint(key).to_le_bytes();
         let pages = self.page_count()?;
         let look = |number: u64| -> Result<Option<PageId>> {
-            let range = block(number, pages);
-            let mut bytes = vec![0; range.len() * admission::SLOT];
-            let offset = u64::from(range.start) * admission::SLOT as u64;
-            self.tables.read(Table::Admissions, &mut bytes, offset)?;
-            let mut slots = range.zip(bytes.chunks_exact(admission::SLOT));
-            let found = slots.find(|(_, slot)| {
-                slot.starts_with(&fingerprint) && admission::Slot::decode(slot).is_some()
-            });
-            Ok(found.map(|(id, _)| PageId(id)))
+            let mut found = None;
+            self.look(block(number, pages), |id, slot| {
+                if found.is_none() && slot.starts_with(&fingerprint) && is_whole(slot) {
+                    found = Some(id);
+                }
+            })?;
+            Ok(found)
         };
         let found = in_order(blocks(pages), look, |found| match found {
             Ok(None) => Ok(()),
             found => Err(found),
         });
         found.err().unwrap_or(Ok(None))
+    }
+
+    /// The pages with these canonical keys, in order of admission. However many they are, the
+    /// fingerprints of all pages are read once.
+    pub fn find_all<'a>(&self, keys: impl IntoIterator<Item = &'a str>) -> Result<Vec<PageId>> {
+        let wanted: HashSet<_> = keys
+            .into_iter()
+            .map(|key| self.key.fingerprint(key).to_le_bytes())
+            .collect();
+        let pages = self.page_count()?;
+        let look = |number: u64| -> Result<Vec<PageId>> {
+            let mut found = Vec::new();
+            self.look(block(number, pages), |id, slot| {
+                let is_wanted = slot.first_chunk().is_some_and(|print| wanted.contains(print));
+                if is_wanted && is_whole(slot) {
+                    found.push(id);
+                }
+            })?;
+            Ok(found)
+        };
+        let mut all = Vec::new();
+        in_order(blocks(pages), look, |found: Result<Vec<PageId>>| {
+            all.extend(found?);
+            Ok::<_, Error>(())
+        })?;
+        Ok(all)
+    }
+
+    /// Looks at the slots of these pages.
+    fn look(&self, pages: Range<u32>, mut at: impl FnMut(PageId, &[u8])) -> Result<()> {
+        let mut bytes = vec![0; pages.len() * admission::SLOT];
+        let offset = u64::from(pages.start) * admission::SLOT as u64;
+        self.tables.read(Table::Admissions, &mut bytes, offset)?;
+        for (id, slot) in pages.zip(bytes.chunks_exact(admission::SLOT)) {
+            at(PageId(id), slot);
+        }
+        Ok(())
     }
 
     /// The URL of a page and how it was found.
