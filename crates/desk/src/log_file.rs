@@ -151,7 +151,10 @@ mod tests {
         assert_eq!(read(&path), "line 008\n");
         assert!(!older(3).exists());
         for file in [path.clone(), older(1)] {
-            assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+            assert_eq!(
+                fs::metadata(file).unwrap().permissions().mode() & 0o777,
+                0o600
+            );
         }
         // a crash between two steps leaves a gap, which the next time finds
         fs::rename(older(2), older(3)).unwrap();

@@ -103,6 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// What holds for one start of a crawl, besides its settings.
+#[allow(clippy::struct_excessive_bools)] // flags are
 pub struct How<'a> {
     pub contact: Option<&'a str>,
     pub allow_private: bool,

@@ -12,7 +12,6 @@ use frontier::scope::Reach;
 use ground::Seconds;
 use robot::changes::Change;
 use robot::config::Config;
-use robot::watch::Watch;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use storage::{Observation, Observations, Outcome, Position, Reader};
@@ -80,7 +79,8 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let urls = seeds::read_urls(&arguments.urls, &arguments.file)?;
-    let (mut config, origin) = start_config(arguments.config.as_deref(), arguments.data.as_deref())?;
+    let (mut config, origin) =
+        start_config(arguments.config.as_deref(), arguments.data.as_deref())?;
     check_directory(&config.data.0)?;
     let running = Data::of(config.clone())?;
     if running.is_running() && !urls.is_empty() {
@@ -219,7 +219,11 @@ fn print(change: &Change, json: bool) -> Result<()> {
     if json {
         data::json_line(&mut text, change)?;
     } else {
-        let kind = if change.kind == "first" { "back" } else { change.kind };
+        let kind = if change.kind == "first" {
+            "back"
+        } else {
+            change.kind
+        };
         writeln!(text, "{}  {kind:<7}  {}", change.time, plain(&change.url))?;
         if let Some(difference) = &change.words {
             let difference = difference_view::text(difference, Colour::of_stdout());

@@ -100,11 +100,14 @@ impl Why {
             .and_then(|known| Url::parse(&known.url).ok());
         let asked = requested.as_ref().unwrap_or(url);
         let judge = Judge::new(&data.config, Some(reader))?;
-        let scope = match (id, &address) {
-            (Some(id), Some(address)) if offline::is_redirected_to(reader, id, address) => {
-                judge.judge_redirect(asked, depth)?
-            }
-            _ => judge.judge(asked, depth)?,
+        let is_in = |url: &Url, depth| judge.judge(url, depth).is_ok_and(|verdict| verdict.inside);
+        let is_redirected_to = id.zip(address.as_ref()).is_some_and(|(id, address)| {
+            offline::is_redirected_to(reader, id, address, is_in)
+        });
+        let scope = if is_redirected_to {
+            judge.judge_redirect(asked, depth)?
+        } else {
+            judge.judge(asked, depth)?
         };
         let host = host_of(reader, asked)?;
         let robots = Robots::judge(&data.config, host.as_ref(), asked);

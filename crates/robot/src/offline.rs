@@ -10,7 +10,8 @@ use frontier::trap::Traps;
 use std::collections::BTreeMap;
 use std::path::Path;
 use storage::{
-    HostId, HostRow, PageAddress, PageBrief, PageId, PageRow, PageState, Reader, Store, Time, Totals,
+    HostId, HostRow, PageAddress, PageBrief, PageId, PageRow, PageState, Reader, Store, Time,
+    Totals,
 };
 use url::{Position, Url};
 
@@ -232,12 +233,28 @@ pub fn redirects_before(reader: &Reader, page: PageId) -> storage::Result<usize>
     Ok(MOST_REDIRECTS)
 }
 
-/// Whether the page that it was found on redirects to it.
-pub fn is_redirected_to(reader: &Reader, page: PageId, address: &PageAddress) -> bool {
-    let from = address
-        .from
-        .and_then(|from| reader.page(from).ok().flatten());
-    from.is_some_and(|row| row.state == PageState::Redirect && row.redirect_to == Some(page))
+/// Whether a page that is in scope redirects to it, perhaps by way of others.
+pub fn is_redirected_to(
+    reader: &Reader,
+    page: PageId,
+    address: &PageAddress,
+    is_in: impl Fn(&Url, u16) -> bool,
+) -> bool {
+    let (mut page, mut from) = (page, address.from);
+    for _ in 0..MOST_REDIRECTS {
+        let Some(before) = from else { return false };
+        let row = reader.page(before).ok().flatten();
+        let leads =
+            |row: PageRow| row.state == PageState::Redirect && row.redirect_to == Some(page);
+        let Some(address) = reader.address(before).ok().filter(|_| row.is_some_and(leads)) else {
+            return false;
+        };
+        if Url::parse(&address.url).is_ok_and(|url| is_in(&url, address.depth)) {
+            return true;
+        }
+        (page, from) = (before, address.from);
+    }
+    false
 }
 
 /// What was stored of a host; nothing before its first answer.

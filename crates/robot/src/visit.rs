@@ -210,9 +210,10 @@ impl Intake {
         let Ok(url) = Url::parse(&address.url) else {
             return excluded(cause::OUT_OF_SCOPE);
         };
-        let is_redirected_to = || offline::is_redirected_to(reader, visit.page, address);
-        let is_in = self.rules.is_in(&url, address.depth)
-            || is_redirected_to() && self.rules.holds(&url, address.depth, true);
+        let is_in = |url: &Url, depth: u16| self.rules.is_in(url, depth);
+        let is_in = is_in(&url, address.depth)
+            || offline::is_redirected_to(reader, visit.page, address, is_in)
+                && self.rules.holds(&url, address.depth, true);
         match &visit.standing {
             _ if !is_in => excluded(cause::OUT_OF_SCOPE),
             Some(standing) if !standing.allows(&self.rules.agent, &url) => {

@@ -36,7 +36,7 @@ pub fn atom(data: &Path, changes: &[Change]) -> String {
         }
         feed += "</entry>\n";
     }
-    finished(feed + "</feed>\n")
+    finished(&(feed + "</feed>\n"))
 }
 
 /// An RSS feed of these changes, newest first; `link` is where the crawl begins.
@@ -63,11 +63,11 @@ pub fn rss(data: &Path, link: &str, changes: &[Change]) -> String {
         }
         feed += "</item>\n";
     }
-    finished(feed + "</channel>\n</rss>\n")
+    finished(&(feed + "</channel>\n</rss>\n"))
 }
 
 /// What XML does not know is left out.
-fn finished(feed: String) -> String {
+fn finished(feed: &str) -> String {
     feed.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 

@@ -94,7 +94,10 @@ impl Missing {
             let is_out = matches!(why, Why::LeadsOut);
             let url = reader.address(page)?.url;
             let (mut why, prospect) = words(&reader, &why);
-            if let Some(to) = is_out.then(|| robot::copies::redirect(&archive, &url)).flatten() {
+            if let Some(to) = is_out
+                .then(|| robot::copies::redirect(&archive, &url))
+                .flatten()
+            {
                 let _ = write!(why, ", to {to}: give that as a seed");
             }
             missing.pages.push(MissingPage { url, why, prospect });

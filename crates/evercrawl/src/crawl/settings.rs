@@ -40,7 +40,13 @@ fn stand_beside(config: &mut Config, text: &str, path: &Path) {
     let secrets = config.webhooks.iter_mut();
     let secrets = secrets.filter_map(|hook| hook.secret_file.as_mut());
     let log = config.log.file.iter_mut();
-    for file in config.fetch.extra_roots.iter_mut().chain(secrets).chain(log) {
+    for file in config
+        .fetch
+        .extra_roots
+        .iter_mut()
+        .chain(secrets)
+        .chain(log)
+    {
         let found = beside.join(&*file);
         // kept with the crawl, which may go on from elsewhere
         *file = std::path::absolute(&found).unwrap_or(found);

@@ -62,7 +62,11 @@ pub fn text(why: &Why) -> String {
         row("leads to", target);
     }
     if let Some(target) = &why.leads_out_to {
-        let why = if why.trap.is_some() { "" } else { ": it is out of scope" };
+        let why = if why.trap.is_some() {
+            ""
+        } else {
+            ": it is out of scope"
+        };
         row("leads to", &format!("{target}, which is not followed{why}"));
     }
     if let Some(trap) = &why.trap {

@@ -107,8 +107,18 @@ impl Config {
             ("fetch.body_seconds", f.body_seconds, 0.001, 86_400.0),
             // a file for every page would be one too many
             ("archive.rotate_bytes", rotate, 65_536.0, MOST),
-            ("log.rotate_bytes", self.log.rotate_bytes as f64, 4096.0, MOST),
-            ("log.keep_files", f64::from(self.log.keep_files), 0.0, 1000.0),
+            (
+                "log.rotate_bytes",
+                self.log.rotate_bytes as f64,
+                4096.0,
+                MOST,
+            ),
+            (
+                "log.keep_files",
+                f64::from(self.log.keep_files),
+                0.0,
+                1000.0,
+            ),
         ];
         match self.politeness.interval {
             Interval::Fixed { seconds } => {

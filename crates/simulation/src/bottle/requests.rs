@@ -108,10 +108,7 @@ impl Bottle {
             .address(visit.page)
             .map_err(|e| e.to_string())?;
         let robot = self.robot();
-        let url = match robot
-            .intake
-            .judge(&robot.reader, visit, &known, &row, now)
-        {
+        let url = match robot.intake.judge(&robot.reader, visit, &known, &row, now) {
             Ok(url) => url,
             Err(visited) => {
                 let unused = Event::Ended {

@@ -241,7 +241,9 @@ impl Reader {
         let look = |number: u64| -> Result<Vec<PageId>> {
             let mut found = Vec::new();
             self.look(block(number, pages), |id, slot| {
-                let is_wanted = slot.first_chunk().is_some_and(|print| wanted.contains(print));
+                let is_wanted = slot
+                    .first_chunk()
+                    .is_some_and(|print| wanted.contains(print));
                 if is_wanted && is_whole(slot) {
                     found.push(id);
                 }
