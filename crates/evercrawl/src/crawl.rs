@@ -238,10 +238,17 @@ fn tell_missing(missing: &missing::Missing, json: bool) -> Result<()> {
             writeln!(io::stderr(), "missing: {url} ({why})")?;
         }
     }
-    Err(anyhow!(
-        "{} in scope could not be had",
-        terminal::count(missing.count, "page")
-    ))
+    let (unreached, failed) = (missing.unreached, missing.count - missing.unreached);
+    let failed = (failed > 0).then(|| {
+        let pages = terminal::count(failed, "page");
+        format!("{pages} in scope could not be had")
+    });
+    let unreached = (unreached > 0).then(|| {
+        let pages = terminal::count(unreached, "page");
+        format!("{pages} not reached before the end: the next start goes on there")
+    });
+    let what: Vec<String> = failed.into_iter().chain(unreached).collect();
+    Err(anyhow!("{}", what.join("; ")))
 }
 
 fn explain(error: StartError) -> anyhow::Error {
@@ -253,7 +260,7 @@ fn explain(error: StartError) -> anyhow::Error {
 }
 
 /// Warns, among the log where that is read by programs.
-fn warn(json: bool, text: &str) {
+pub fn warn(json: bool, text: &str) {
     if json {
         tracing::warn!("{text}");
     } else {

@@ -12,9 +12,10 @@ use frontier::scope::Reach;
 use ground::Seconds;
 use robot::changes::Change;
 use robot::config::Config;
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use storage::{Observation, Observations, Outcome, Position, Reader};
+use storage::{Observation, Observations, Outcome, PageId, Position, Reader};
 
 /// A page's address may come a moment after its visit.
 const LOOKS: u32 = 50;
@@ -108,7 +109,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         verbose: arguments.verbose,
         json: arguments.json,
     };
-    let mut found = Found::after(&robot::state_directory(&config.data.0), arguments.json);
+    let mut found = Found::after(&robot::state_directory(&config.data.0), &how);
     let mut screen = Screen::quiet(arguments.json);
     how.crawl(config, &mut screen, |config| found.tell(config))
 }
@@ -157,15 +158,18 @@ struct Found {
     from: Position,
     log: Option<(Reader, Observations)>,
     json: bool,
+    /// Pages that cannot be had at the moment; not told where a list comes at the end.
+    failing: Option<HashSet<PageId>>,
 }
 
 impl Found {
     /// Those that are not in the log yet.
-    fn after(state: &Path, json: bool) -> Self {
+    fn after(state: &Path, how: &How) -> Self {
         Self {
             from: storage::log_end(state).unwrap_or_default(),
             log: None,
-            json,
+            json: how.json,
+            failing: (!how.once).then(HashSet::new),
         }
     }
 
@@ -180,6 +184,9 @@ impl Found {
             return Ok(());
         };
         while let Some(observation) = log.read()? {
+            if let Some(failing) = &mut self.failing {
+                note_failure(failing, reader, &observation, self.json);
+            }
             if let Some(mut change) = change(reader, &observation) {
                 let watch = crate::diff::rules(&config.watch)?;
                 let archive = robot::archive_directory(&config.data.0);
@@ -197,6 +204,29 @@ impl Found {
     }
 }
 
+/// Says of a page that it cannot be had, the first time in a row.
+fn note_failure(failing: &mut HashSet<PageId>, reader: &Reader, seen: &Observation, json: bool) {
+    let Outcome::Failed(cause) = seen.outcome else {
+        failing.remove(&seen.page);
+        return;
+    };
+    if failing.insert(seen.page)
+        && let Some(url) = url(reader, seen.page)
+    {
+        let cause = robot::cause::word(cause);
+        let text = format!(
+            "{} could not be had ({cause}); it is tried again",
+            plain(&url)
+        );
+        crate::crawl::warn(json, &text);
+    }
+}
+
+fn url(reader: &Reader, page: PageId) -> Option<String> {
+    let address = (0..LOOKS).find_map(|_| reader.address(page).ok())?;
+    Some(address.url)
+}
+
 /// What is worth telling: pages that changed, went, or came back.
 fn change(reader: &Reader, observation: &Observation) -> Option<Change> {
     let is_told = match observation.outcome {
@@ -210,8 +240,7 @@ fn change(reader: &Reader, observation: &Observation) -> Option<Change> {
     if !is_told {
         return None;
     }
-    let address = (0..LOOKS).find_map(|_| reader.address(observation.page).ok())?;
-    Change::of(observation, address.url, None, false)
+    Change::of(observation, url(reader, observation.page)?, None, false)
 }
 
 fn print(change: &Change, json: bool) -> Result<()> {

@@ -455,16 +455,21 @@ fn endless(last: u8) -> Answers {
 #[test]
 fn a_crawl_ends_by_its_limits() {
     let site = endless(99);
+    // what was not reached is counted, not listed
+    let ended = Crawler::new(&[site.url("/1")])
+        .start(&["--once", "--pages", "5"])
+        .within(30);
+    ended.failed(1, &["1 page not reached before the end"]);
+    assert!(!ended.err.contains("missing:"), "{}", ended.err);
     let mut crawler = Crawler::new(&[site.url("/1")]);
     let ended = crawler
         .start(&["--pages", "7", "--json"])
         .succeeds_within(30);
     assert!(ended.err.contains("limits.pages = 7"), "{}", ended.err);
+    let before = 5;
     let pages = || {
-        site.asked()
-            .iter()
-            .filter(|path| *path != "/robots.txt")
-            .count()
+        let asked = site.asked();
+        asked.iter().filter(|path| *path != "/robots.txt").count() - before
     };
     let figures = ended.figures();
     let visits = figures.first_visits + figures.revisits;
@@ -639,6 +644,15 @@ fn pages_are_watched_without_what_they_link_to() {
         shop.asked().iter().any(|path| path == "/item/2")
     });
     look(&crawler, &["seeds", "remove", &shop.url("/away")]);
+    watch(&mut crawler, &[&shop.url("/lost")]).succeeds_within(20);
+    wait_until("a page that cannot be had is told of", || {
+        let said = std::fs::read_to_string(crawler.directory.path().join("err-1")).unwrap();
+        said.contains(&format!(
+            "warning: {} could not be had (missing)",
+            shop.url("/lost")
+        ))
+    });
+    look(&crawler, &["seeds", "remove", &shop.url("/lost")]);
     let ended = watched.interrupted_after(0.5);
     assert!(
         ended
@@ -660,7 +674,7 @@ fn pages_are_watched_without_what_they_link_to() {
     });
     price.store(15, Ordering::Relaxed);
     wait_until("a change is told to programs", || {
-        let said = std::fs::read_to_string(crawler.directory.path().join("out-3")).unwrap();
+        let said = std::fs::read_to_string(crawler.directory.path().join("out-4")).unwrap();
         let told = said
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap());

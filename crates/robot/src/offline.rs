@@ -246,7 +246,11 @@ pub fn is_redirected_to(
         let row = reader.page(before).ok().flatten();
         let leads =
             |row: PageRow| row.state == PageState::Redirect && row.redirect_to == Some(page);
-        let Some(address) = reader.address(before).ok().filter(|_| row.is_some_and(leads)) else {
+        let Some(address) = reader
+            .address(before)
+            .ok()
+            .filter(|_| row.is_some_and(leads))
+        else {
             return false;
         };
         if Url::parse(&address.url).is_ok_and(|url| is_in(&url, address.depth)) {

@@ -4,7 +4,7 @@ use anyhow::Result;
 use robot::config::Config;
 use robot::offline;
 use serde::Serialize;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::path::Path;
 use storage::{HostId, PageBrief, PageId, PageState, Reader};
@@ -17,7 +17,9 @@ const NAMED: usize = 1000;
 pub struct Missing {
     /// How many.
     pub count: u64,
-    /// The first of them.
+    /// Of these, how many were not tried before the end; the next start goes on there.
+    pub unreached: u64,
+    /// The first of the others.
     pub pages: Vec<MissingPage>,
     /// Pages of which there is a copy.
     #[serde(skip)]
@@ -71,6 +73,7 @@ impl Missing {
         let seeds = Seeds::find(&reader, config)?;
         let mut missing = Self::default();
         let mut named = Vec::new();
+        let mut untried: HashMap<HostId, Vec<PageId>> = HashMap::new();
         reader.scan(
             |brief| {
                 let brief = brief.ok()?;
@@ -84,11 +87,23 @@ impl Missing {
                 missing.had += u64::from(is_had);
                 let Some(why) = why else { return };
                 missing.count += 1;
-                if named.len() < NAMED {
-                    named.push((page, why));
+                match why {
+                    Why::Untried(host) => untried.entry(host).or_default().push(page),
+                    why if named.len() < NAMED => named.push((page, why)),
+                    _ => {}
                 }
             },
         )?;
+        // of hosts in trouble they are named
+        for (host, pages) in untried {
+            if words(&reader, &Why::Untried(host)).1 == Prospect::Open {
+                missing.unreached += pages.len() as u64;
+            } else {
+                let room = NAMED - named.len();
+                let some = pages.into_iter().take(room);
+                named.extend(some.map(|page| (page, Why::Untried(host))));
+            }
+        }
         let archive = robot::archive_directory(data);
         for (page, why) in named {
             let is_out = matches!(why, Why::LeadsOut);

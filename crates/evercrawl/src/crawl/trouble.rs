@@ -51,7 +51,7 @@ impl Trouble {
 
     fn judge(&mut self, missing: &Missing) -> Result<Option<String>> {
         let pages = &missing.pages;
-        if pages.is_empty() || pages.iter().any(|page| page.prospect == Prospect::Open) {
+        if pages.is_empty() || missing.unreached > 0 {
             return Ok(None);
         }
         let mut text = String::from("nothing could be fetched so far:");

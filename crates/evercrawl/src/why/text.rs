@@ -168,6 +168,9 @@ fn fetched(page: &PageView) -> String {
 
 /// Two digits are more than such an estimate deserves.
 fn digits(rate: f64) -> String {
+    if rate > 0.0 && rate < 1e-3 {
+        return "less than 0.001".into();
+    }
     let magnitude = 10f64.powf(rate.abs().max(1e-9).log10().floor() - 1.0);
     short((rate / magnitude).round() * magnitude)
 }
