@@ -334,9 +334,6 @@ impl Keeper {
                 self.revisits.signal(now.at, page.0);
             }
         }
-        for (host, halved) in stored.halved {
-            self.caps_halved(host, halved);
-        }
         self.status.trapped += stored.trapped;
     }
 

@@ -3,6 +3,7 @@
 //! Instants become ages: how long a host wants to be left alone from now on, for how long its robots.txt still
 //! holds. What comes from others is checked before any of it is used.
 
+use crate::archivist::MOST_HALVED;
 use crate::clock::{Clock, Now};
 use crate::config::Config;
 use crate::keeper::{self, KeptHost};
@@ -20,8 +21,6 @@ const SAME_TIME: i64 = 2;
 const LONGEST_WAIT: f64 = 30.0 * 86_400.0;
 const LONGEST_DELAY: f64 = 86_400.0;
 const LONGEST_EXTRA: f64 = 3600.0;
-/// Prefixes with lowered caps, as many as a keeper keeps.
-const MOST_HALVED: usize = 256;
 
 /// Why hosts cannot be taken over.
 #[derive(Debug, thiserror::Error)]
