@@ -23,6 +23,7 @@ use beliefs::Beliefs;
 use memo::Memo;
 use numbers::Numbers;
 use record::Record;
+pub use record::numbers_in;
 
 /// The most pages that are asked for in vain before the crawler is told to come back later.
 const MOST_REFUSED: usize = 64;

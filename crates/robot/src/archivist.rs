@@ -9,13 +9,14 @@
 mod daily;
 
 use crate::drive::Heard;
+use crate::keeper::KeptHost;
 use crate::message::{Event, Found, Stored, VisitResult, Visited, Write};
 use crate::offline;
 use crate::visit::millis;
 use daily::Daily;
-use frontier::trap::Traps;
+use frontier::trap::{Halved, Traps};
 use parse::TextPrint;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque, btree_map};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 use storage::archive::{Archive, Keep};
@@ -23,6 +24,7 @@ use storage::{
     Admission, Batch, Candidate, HostId, Observation, Outcome, PageId, PageRow, PageState,
     REQUISITE, Store, Time,
 };
+use url::Url;
 
 /// The most that goes into one batch.
 const BATCH: usize = 512;
@@ -34,6 +36,8 @@ const KEEP_TRAPS: u32 = 100_000;
 const REQUISITES_AGAIN: Time = 3_600_000;
 /// Texts remembered for each host, to tell near-duplicates in a row.
 const RECENT_TEXTS: usize = 4;
+/// Prefixes of a host whose lowered caps are kept: wide ones are found first, and hold for those below.
+pub(crate) const MOST_HALVED: usize = 256;
 
 /// Puts on disk what it is given.
 pub struct Archivist {
@@ -41,6 +45,8 @@ pub struct Archivist {
     archive: Option<Archive>,
     traps: Traps,
     recent: HashMap<u32, VecDeque<TextPrint>>,
+    /// Where caps were lowered, of hosts that were written since the start.
+    halved: HashMap<u32, Vec<Halved>>,
     /// The origins of hosts the keeper knows.
     told_hosts: u32,
     /// Pages counted when the traps were last kept.
@@ -59,6 +65,7 @@ impl Archivist {
             traps,
             recent: HashMap::new(),
             daily: Daily::default(),
+            halved: HashMap::new(),
         }
     }
 
@@ -117,9 +124,17 @@ impl Archivist {
     pub fn write(&mut self, gathered: Vec<Write>) -> storage::Result<Stored> {
         let mut stored = Stored::default();
         let mut batch = Batch::default();
+        let mut hosts = BTreeMap::new();
         for write in gathered {
             match write {
-                Write::Visited(visited) => self.take(*visited, &mut batch, &mut stored)?,
+                Write::Visited(visited) => {
+                    let host = visited.done.host;
+                    if self.take(*visited, &mut batch, &mut stored)?
+                        && let btree_map::Entry::Vacant(unwritten) = hosts.entry(host)
+                    {
+                        unwritten.insert(self.kept(host));
+                    }
+                }
                 Write::Links(links) => {
                     self.admit(&links, false, &mut stored)?;
                     stored.lists += 1;
@@ -140,7 +155,9 @@ impl Archivist {
                         archive.append(&record)?;
                     }
                 }
-                Write::Host { host, blob } => batch.hosts.push((HostId(host), blob)),
+                Write::Host { host, kept } => {
+                    hosts.insert(host, *kept);
+                }
                 Write::Learnt(record) => batch.learnt = Some(record),
                 Write::Moved { of, to, hops } => {
                     let host = self.store.host(&to[..url::Position::BeforePath])?;
@@ -148,6 +165,11 @@ impl Archivist {
                     stored.lists += 1;
                 }
             }
+        }
+        for (host, mut kept) in hosts {
+            kept.halved.clone_from(self.halved_at(host));
+            let blob = serde_json::to_vec(&kept).expect("plain values");
+            batch.hosts.push((HostId(host), blob));
         }
         if let Some(archive) = &mut self.archive {
             archive.sync()?;
@@ -160,12 +182,28 @@ impl Archivist {
         Ok(stored)
     }
 
+    /// What is on disk of a host; nothing where that cannot be read.
+    fn kept(&self, host: u32) -> KeptHost {
+        let row = self.store.host_row(HostId(host));
+        row.map_or_else(|_| KeptHost::default(), |row| offline::host(&row.blob))
+    }
+
+    /// Where caps were lowered at a host.
+    fn halved_at(&mut self, host: u32) -> &mut Vec<Halved> {
+        if !self.halved.contains_key(&host) {
+            let kept = self.kept(host).halved;
+            self.halved.insert(host, kept);
+        }
+        self.halved.get_mut(&host).expect("just put there")
+    }
+
+    /// Takes in a visit; says whether caps were lowered at its host.
     fn take(
         &mut self,
         visited: Visited,
         batch: &mut Batch,
         stored: &mut Stored,
-    ) -> storage::Result<()> {
+    ) -> storage::Result<bool> {
         let Visited {
             done,
             mut row,
@@ -200,14 +238,7 @@ impl Archivist {
                 archive.append(&request)?;
             }
         }
-        if let Some((print, url)) = print {
-            let near = self.is_near_duplicate(done.host, print);
-            let origin = &url[..url::Position::BeforePath];
-            let halved = self.traps.note_content(origin, &url, near);
-            if !halved.is_empty() {
-                stored.halved.push((done.host, halved));
-            }
-        }
+        let is_lowered = print.is_some_and(|(print, url)| self.note_text(done.host, print, &url));
         let changed =
             matches!(done.result, VisitResult::Copy { outcome, .. } if outcome == Outcome::Changed);
         if redirect {
@@ -250,7 +281,26 @@ impl Archivist {
             batch.pages.push((done.page, row));
         }
         stored.visits.push(done.page);
-        Ok(())
+        Ok(is_lowered)
+    }
+
+    /// A first text: whether it lowers caps. What is known of traps must outlive us.
+    fn note_text(&mut self, host: u32, print: TextPrint, url: &Url) -> bool {
+        let near = self.is_near_duplicate(host, print);
+        let origin = &url[..url::Position::BeforePath];
+        let lowered = self.traps.note_content(origin, url, near);
+        if lowered.is_empty() {
+            return false;
+        }
+        let known = self.halved_at(host);
+        for new in lowered {
+            if let Some(old) = known.iter_mut().find(|old| old.prefix == new.prefix) {
+                *old = new;
+            } else if known.len() < MOST_HALVED {
+                known.push(new);
+            }
+        }
+        true
     }
 
     /// Admits what is not known and leads into no trap; for each its page. What a page that

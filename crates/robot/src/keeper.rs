@@ -31,8 +31,8 @@ use hosts::Host;
 pub use hosts::KeptHost;
 pub(crate) use outcomes::{FAILURES_TO_GIVE_UP, retry_wait};
 use pages::Pages;
-pub(crate) use record::failures_of_hosts;
 pub use record::{clock_stood, cut, policy_learnt};
+pub(crate) use record::{failures_of_hosts, taken_over};
 use requisites::Requisites;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -333,9 +333,6 @@ impl Keeper {
             if belief.is_some_and(|belief| now.from_wall(changed) > belief.last_visit) {
                 self.revisits.signal(now.at, page.0);
             }
-        }
-        for (host, halved) in stored.halved {
-            self.caps_halved(host, halved);
         }
         self.status.trapped += stored.trapped;
     }

@@ -5,9 +5,9 @@
 //! the keeper. Nothing else passes between them, and no stage waits for an answer.
 
 use crate::clock::Now;
+use crate::keeper::KeptHost;
 use frontier::politeness::Answer;
 use frontier::robots::Standing;
-use frontier::trap::Halved;
 use std::net::IpAddr;
 use std::sync::Arc;
 use storage::archive::Packed;
@@ -166,8 +166,6 @@ pub struct Stored {
     pub lists: usize,
     /// Links that led into traps.
     pub trapped: u64,
-    /// Hosts with prefixes whose caps were lowered.
-    pub halved: Vec<(u32, Vec<Halved>)>,
 }
 
 /// How a visit ended.
@@ -227,12 +225,12 @@ pub enum Write {
     Wanted(Vec<Found>),
     /// An answer that is no page's.
     Record(Packed),
-    /// What is known of a host.
+    /// What is known of a host, but for where the caps of traps were lowered.
     Host {
         /// Its number.
         host: u32,
         /// All of it.
-        blob: Vec<u8>,
+        kept: Box<KeptHost>,
     },
     /// A robots.txt that is elsewhere, whose host needs a number.
     Moved {

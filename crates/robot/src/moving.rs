@@ -2,10 +2,17 @@
 //!
 //! Instants become ages: how long a host wants to be left alone from now on, for how long its robots.txt still
 //! holds. What comes from others is checked before any of it is used.
+//!
+//! What was learnt of a page goes with it. What is known of all pages together goes with all hosts: an empty crawl
+//! that takes all of them over decides as the one that they came from would. A crawl that has pages of its own
+//! decides by what it knows of all.
 
+use crate::archivist::MOST_HALVED;
 use crate::clock::{Clock, Now};
 use crate::config::Config;
 use crate::keeper::{self, KeptHost};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use frontier::key::parse_link;
 use frontier::politeness::Courtesy;
 use frontier::robots::{LONGEST_LIFE, Standing, Verdict};
@@ -20,8 +27,8 @@ const SAME_TIME: i64 = 2;
 const LONGEST_WAIT: f64 = 30.0 * 86_400.0;
 const LONGEST_DELAY: f64 = 86_400.0;
 const LONGEST_EXTRA: f64 = 3600.0;
-/// Prefixes with lowered caps, as many as a keeper keeps.
-const MOST_HALVED: usize = 256;
+/// With more hosts what is known of all pages together would not fit.
+const MOST_HOSTS: usize = 4096;
 
 /// Why hosts cannot be taken over.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +52,64 @@ pub enum Refused {
 struct About {
     /// Seconds by which the crawl's clock is ahead of the wall's.
     clock_ahead: i64,
+    /// Where all hosts go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    of_all: Option<OfAll>,
+}
+
+/// What is known of all pages together.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfAll {
+    /// The places of the hosts in the package, in the order that it numbers them.
+    hosts: Vec<u32>,
+    /// In base 64.
+    learnt: String,
+}
+
+impl OfAll {
+    /// Nothing unless these are all hosts of the crawl.
+    fn of(reader: &Reader, package: &Package) -> storage::Result<Option<Self>> {
+        let count = reader.host_count()?;
+        if count as usize != package.hosts.len() || count as usize > MOST_HOSTS {
+            return Ok(None);
+        }
+        let record = reader.learnt()?;
+        let Some(learnt) = keeper::policy_learnt(&record) else {
+            return Ok(None);
+        };
+        let mut hosts = Vec::with_capacity(count as usize);
+        for id in (0..count).map(HostId) {
+            let Some(row) = reader.host(id)? else {
+                return Ok(None);
+            };
+            let place = package
+                .hosts
+                .binary_search_by(|host| host.name.cmp(&row.name));
+            let Ok(place) = place else { return Ok(None) };
+            hosts.push(place as u32);
+        }
+        Ok(Some(Self {
+            hosts,
+            learnt: BASE64_STANDARD.encode(learnt),
+        }))
+    }
+
+    /// The record, and the hosts in its order; nothing if it cannot be that of these.
+    fn read<'a>(&self, package: &'a Package) -> Option<(Vec<u8>, Vec<&'a str>)> {
+        let mut places = self.hosts.clone();
+        places.sort_unstable();
+        let is_whole = places.into_iter().eq(0..package.hosts.len() as u32);
+        let learnt = BASE64_STANDARD.decode(&self.learnt).ok()?;
+        // memory is taken for as many pages as it speaks of
+        let most = 16 * package.pages.len() as u32 + 4096;
+        if !is_whole || freshness::revisits::numbers_in(&learnt)? > most {
+            return None;
+        }
+        let names = self.hosts.iter();
+        let names = names.map(|&place| &*package.hosts[place as usize].name);
+        Some((learnt, names.collect()))
+    }
 }
 
 /// What is kept of a host, on its way.
@@ -165,10 +230,11 @@ pub fn export(
         let kept: KeptHost = serde_json::from_slice(&row.blob).unwrap_or_default();
         serde_json::to_vec(&MovedHost::of(kept, now.at)).expect("plain values")
     };
+    let mut package = reader.pack(hosts, own, moved)?;
     let about = About {
         clock_ahead: clock_ahead(now),
+        of_all: OfAll::of(reader, &package)?,
     };
-    let mut package = reader.pack(hosts, own, moved)?;
     package.about = serde_json::to_vec(&about).expect("plain values");
     package.encode()
 }
@@ -230,6 +296,14 @@ pub fn import(
         }
     }
     let mut hosts = hosts.into_iter();
+    let is_empty = store.page_count() == 0 && store.host_count() == 0 && store.learnt().is_empty();
+    let is_same_time = imported.clocks_differ.abs() <= SAME_TIME;
+    let of_all = about.of_all.filter(|_| is_empty && is_same_time);
+    let of_all = of_all.and_then(|of_all| of_all.read(&package));
+    // hosts are numbered as they are named
+    for name in of_all.iter().flat_map(|(_, names)| names) {
+        store.host(name)?;
+    }
     imported.unpacked = store.unpack(&package, &keys, own, |_, known| {
         let other = hosts.next().expect("one for each");
         let own = known.filter(|known| !known.blob.is_empty());
@@ -240,6 +314,10 @@ pub fn import(
         };
         Some(serde_json::to_vec(&kept).expect("plain values"))
     })?;
+    imported.unpacked.batch.learnt = of_all.map(|(learnt, _)| {
+        let stands = Clock::start(None).stands(now);
+        keeper::taken_over(stands, &learnt)
+    });
     Ok(imported)
 }
 

@@ -67,6 +67,8 @@ pub struct BottleSpec {
     /// When the robot is stopped and started again at once, in seconds from the start; as soon
     /// afterwards as nothing is under way for a while.
     pub restarts: Vec<f64>,
+    /// Each time another robot, which knows nothing, takes all hosts over and goes on in its place.
+    pub moves: bool,
     /// Something is wrong with the robot on purpose.
     pub flaw: Option<Flaw>,
 }
@@ -92,7 +94,7 @@ pub struct BottleReport {
     pub by_page: HashMap<usize, Vec<f64>>,
     /// Requests that were given up because others waited.
     pub given_up: usize,
-    /// Orderly restarts.
+    /// Orderly restarts, or moves.
     pub restarts: usize,
 }
 

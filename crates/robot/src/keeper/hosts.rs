@@ -19,8 +19,6 @@ const TOLD_WITHIN: f64 = 0.25;
 const LEAST_INTERVAL: f64 = 1e-4;
 /// The least share of turns that is taken to be left to revisits where new pages wait.
 const LEAST_LEFT: f64 = 0.01;
-/// Prefixes of a host whose lowered caps are kept: wide ones are found first, and hold for those below.
-const MOST_HALVED: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Host {
@@ -31,8 +29,6 @@ pub(super) struct Host {
     pub standing: Option<Arc<Standing>>,
     /// Its validators were found to say "unchanged" of what had changed.
     pub lies: bool,
-    /// Where near-duplicates lowered the caps of traps.
-    halved: Vec<Halved>,
     /// Why no address was found, the last time one was sought.
     pub no_address: Option<u8>,
     /// The delay the policy knows.
@@ -100,7 +96,6 @@ impl Keeper {
                 .to_owned(),
             standing: kept.standing.map(Arc::new),
             lies: kept.lies,
-            halved: kept.halved,
             no_address: kept.no_address,
             told,
             failures: 0,
@@ -226,19 +221,6 @@ impl Keeper {
         }
     }
 
-    /// What is known of traps must outlive us.
-    pub(super) fn caps_halved(&mut self, host: u32, halved: Vec<Halved>) {
-        let known = &mut self.hosts[host as usize].halved;
-        for new in halved {
-            if let Some(old) = known.iter_mut().find(|old| old.prefix == new.prefix) {
-                *old = new;
-            } else if known.len() < MOST_HALVED {
-                known.push(new);
-            }
-        }
-        self.save_host(host);
-    }
-
     /// From one request to the next: they take their time besides the interval.
     fn delay(&self, host: u32) -> f64 {
         let response = self.lines.courtesy(host).response;
@@ -265,11 +247,12 @@ impl Keeper {
             courtesy: *self.lines.courtesy(host),
             standing: known.standing.as_deref().cloned(),
             lies: known.lies,
-            halved: known.halved.clone(),
             no_address: known.no_address,
+            // the archivist's own affair
+            halved: Vec::new(),
         };
-        let blob = serde_json::to_vec(&kept).expect("plain values");
-        self.writes.push(Write::Host { host, blob });
+        let kept = Box::new(kept);
+        self.writes.push(Write::Host { host, kept });
     }
 
     /// At the end: when each host may be asked again.

@@ -59,6 +59,22 @@ pub(crate) fn failures_of_hosts(record: &[u8]) -> Causes {
     unpack(record).map_or_else(Causes::new, |(head, _)| head.of_hosts)
 }
 
+/// A record for a crawl that takes over what another's policy learnt.
+pub(crate) fn taken_over(clock: Stood, learnt: &[u8]) -> Vec<u8> {
+    let head = Head {
+        clock,
+        ..Head::default()
+    };
+    packed(&head, learnt)
+}
+
+fn packed(head: &Head, learnt: &[u8]) -> Vec<u8> {
+    let mut record = serde_json::to_vec(head).expect("plain values");
+    record.push(b'\n');
+    record.extend(learnt);
+    record
+}
+
 impl Keeper {
     /// Has it written down.
     pub(super) fn record(&mut self, now: Now) {
@@ -70,9 +86,7 @@ impl Keeper {
             cut: (self.status.cut_links, self.status.cut_bodies),
             of_hosts: self.of_hosts.clone(),
         };
-        let mut record = serde_json::to_vec(&head).expect("plain values");
-        record.push(b'\n');
-        record.extend(self.revisits.learnt());
+        let record = packed(&head, &self.revisits.learnt());
         self.writes.push(Write::Learnt(record));
     }
 }

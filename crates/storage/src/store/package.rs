@@ -23,7 +23,7 @@ pub const PACKAGE_LIMIT: usize = 1 << 30;
 const MAGIC: &[u8; 8] = b"EVERHOST";
 const VERSION: u8 = 1;
 /// The longest that the robot says of the whole.
-const ABOUT_LIMIT: usize = 1 << 16;
+const ABOUT_LIMIT: usize = 1 << 20;
 /// The least that a host, or a page, takes.
 const LEAST: usize = 2;
 

@@ -8,7 +8,7 @@ use super::account::{Account, Counted, count_pages};
 use super::directory::{self, Identity, Key, read_identity};
 use super::host::{self, Extent, HostRow, UNIT};
 use super::record::{self, Record};
-use super::scan::{BLOCK, block, blocks, in_order};
+use super::scan::{BLOCK, block, in_order};
 use super::summary::{Listed, StateCounts, Totals, Zone};
 use super::tables::{Table, Tables};
 use super::{HostId, Observations, PageAddress, PageId, PageRow, Position, admission, brief, page};
@@ -203,27 +203,30 @@ impl Reader {
         Ok(found)
     }
 
-    /// How many pages were admitted and committed.
+    /// How many pages were admitted and committed. A slot that is not whole is just being written.
     pub fn page_count(&self) -> Result<u32> {
         let length = self.tables.length(Table::Admissions)?;
-        Ok(length.div_ceil(admission::SLOT as u64) as u32)
+        Ok((length / admission::SLOT as u64) as u32)
     }
 
-    /// The page with this canonical key. Reads the fingerprints of all pages, on all cores:
-    /// [`crate::Store::find`] does not.
+    /// The page with this canonical key. Goes through the pages that are in no index yet, on all cores.
     pub fn find(&self, key: &str) -> Result<Option<PageId>> {
-        let fingerprint = self.key.fingerprint(key).to_le_bytes();
+        let fingerprint = self.key.fingerprint(key);
         let pages = self.page_count()?;
-        let look = |number: u64| -> Result<Option<PageId>> {
-            let mut found = None;
-            self.look(block(number, pages), |id, slot| {
-                if found.is_none() && slot.starts_with(&fingerprint) && is_whole(slot) {
-                    found = Some(id);
-                }
-            })?;
-            Ok(found)
+        let (candidates, unknown) = self.index_of_key(fingerprint, pages);
+        for id in candidates {
+            if self
+                .with_fingerprint(id.0..id.0 + 1, fingerprint)?
+                .is_some()
+            {
+                return Ok(Some(id));
+            }
+        }
+        let look = |number: u64| {
+            let range = block(unknown[number as usize], pages);
+            self.with_fingerprint(range, fingerprint)
         };
-        let found = in_order(blocks(pages), look, |found| match found {
+        let found = in_order(unknown.len() as u64, look, |found| match found {
             Ok(None) => Ok(()),
             found => Err(found),
         });
@@ -267,6 +270,17 @@ impl Reader {
             at(PageId(id), slot);
         }
         Ok(())
+    }
+
+    /// The page of a range that has this fingerprint.
+    fn with_fingerprint(&self, pages: Range<u32>, fingerprint: u128) -> Result<Option<PageId>> {
+        let mut found = None;
+        self.look(pages, |id, slot| {
+            if found.is_none() && slot.starts_with(&fingerprint.to_le_bytes()) && is_whole(slot) {
+                found = Some(id);
+            }
+        })?;
+        Ok(found)
     }
 
     /// The URL of a page and how it was found.
