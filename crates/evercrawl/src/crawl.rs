@@ -10,7 +10,7 @@ use crate::bad_input::BadInput;
 use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::terminal;
 use anyhow::{Result, anyhow};
-use frontier::scope::Reach;
+use frontier::scope::{self, Reach};
 use ground::Seconds;
 use robot::config::Config;
 use robot::seeds::SeedList;
@@ -95,8 +95,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     bring_back(&config, &arguments.urls)?;
     for url in &arguments.urls {
-        if !config.seeds.contains(url) {
-            config.seeds.push(url.clone());
+        if config.seeds.iter().all(|seed| seed.url != *url) {
+            config.seeds.push(url.clone().into());
         }
     }
     if let Some(contact) = &arguments.contact {
@@ -109,7 +109,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         config.fetch.allow_networks = ["0.0.0.0/0", "::/0"].map(String::from).into();
     }
     settings::log(arguments.verbose, arguments.json);
-    if config.identity.contact().is_none() {
+    if config.identity.contact().is_none() && config.identity.user_agent.is_empty() {
         warn(
             arguments.json,
             "no contact is configured, and servers are told so: set identity.contact or --contact, so that \
@@ -183,7 +183,7 @@ fn bring_back(config: &Config, urls: &[String]) -> Result<()> {
         return Ok(());
     }
     let read = urls.iter().filter_map(|url| robot::seeds::read(url).ok());
-    let urls: Vec<_> = read.collect();
+    let urls: Vec<_> = read.map(scope::Seed::from).collect();
     SeedList::change(config, |list| list.add(config, &urls)).map_err(explain)?;
     Ok(())
 }

@@ -7,7 +7,8 @@
 //! it hands out no more work while much waits to be stored.
 
 use crate::drive::Heard;
-use crate::message::{Event, Found, Stored, VisitResult, Visited, Write};
+use crate::link_weights::LinkWeights;
+use crate::message::{Done, Event, Found, Stored, VisitResult, Visited, Write};
 use crate::offline;
 use crate::visit::millis;
 use frontier::trap::Traps;
@@ -45,6 +46,7 @@ pub struct Archivist {
     /// Pages counted when the traps were last kept.
     kept_traps: u32,
     keep: Keep,
+    weights: LinkWeights,
 }
 
 impl Archivist {
@@ -58,6 +60,7 @@ impl Archivist {
             traps,
             recent: HashMap::new(),
             keep: Keep::default(),
+            weights: LinkWeights::default(),
         }
     }
 
@@ -65,6 +68,12 @@ impl Archivist {
     #[must_use]
     pub fn keeping(self, keep: Keep) -> Self {
         Self { keep, ..self }
+    }
+
+    /// Counts links, and tells how much pages matter for them.
+    #[must_use]
+    pub fn weighing(self, weights: LinkWeights) -> Self {
+        Self { weights, ..self }
     }
 
     /// Works until nobody can send any more, then closes the store.
@@ -91,9 +100,11 @@ impl Archivist {
             if self.store.page_count() - self.kept_traps >= KEEP_TRAPS {
                 self.keep_traps();
             }
+            self.weights.keep(&self.store, false);
             std::thread::sleep(PACE.saturating_sub(began.elapsed()));
         }
         self.keep_traps();
+        self.weights.keep(&self.store, true);
     }
 
     fn prune(&mut self) {
@@ -206,13 +217,17 @@ impl Archivist {
         }
         let changed =
             matches!(done.result, VisitResult::Copy { outcome, .. } if outcome == Outcome::Changed);
+        let mut weight = None;
         if redirect {
             let target = self.redirected(done.page, row.as_ref(), &links, stored)?;
             if let Some(row) = &mut row {
                 row.redirect_to = target;
             }
         } else {
-            self.admit(&links, changed, stored)?;
+            let pages = self.admit(&links, changed, stored)?;
+            if self.weights.matter() {
+                weight = self.weigh(&done, &links, &pages)?;
+            }
         }
         let outcome = match done.result {
             VisitResult::Copy { outcome, .. } => Some(outcome),
@@ -245,7 +260,7 @@ impl Archivist {
         if let Some(row) = row {
             batch.pages.push((done.page, row));
         }
-        stored.visits.push(done.page);
+        stored.visits.push((done.page, weight));
         Ok(())
     }
 
@@ -297,6 +312,30 @@ impl Archivist {
             pages.push(Some(admission.page()));
         }
         Ok(pages)
+    }
+
+    /// Counts the links of a page that was fetched for the first time, and says how much it matters itself.
+    fn weigh(
+        &mut self,
+        done: &Done,
+        links: &[Found],
+        pages: &[Option<PageId>],
+    ) -> storage::Result<Option<f64>> {
+        let VisitResult::Copy { outcome, .. } = done.result else {
+            return Ok(None);
+        };
+        if outcome == Outcome::FirstSeen {
+            let own = if self.weights.are_from_other_hosts() {
+                self.store.host_row(HostId(done.host))?.name
+            } else {
+                String::new()
+            };
+            let counts = |link: &Found| link.depth != REQUISITE && link.origin() != own;
+            let counted = links.iter().zip(pages).filter(|(link, _)| counts(link));
+            let to = counted.filter_map(|(_, page)| *page).collect();
+            self.weights.count(done.page, to);
+        }
+        Ok(Some(done.terms.rank.weight * self.weights.of(done.page)))
     }
 
     /// The page that a redirect leads to. Redirects that lead to ever new redirects are a trap: at

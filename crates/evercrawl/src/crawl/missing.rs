@@ -92,7 +92,7 @@ fn seeds(reader: &Reader, config: &Config) -> Result<HashSet<PageId>> {
     let canonical = config.keys.canonical();
     let mut seeds = HashSet::new();
     for seed in &config.seeds {
-        if let Ok(url) = url::Url::parse(seed) {
+        if let Ok(url) = url::Url::parse(&seed.url) {
             seeds.extend(reader.find(&canonical.key(&url))?);
         }
     }

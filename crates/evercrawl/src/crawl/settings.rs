@@ -32,9 +32,19 @@ fn stand_beside(config: &mut Config, text: &str, path: &Path) {
     if written.is_some_and(|table| table.contains_key("data")) {
         config.data.0 = beside.join(&config.data.0);
     }
-    let secrets = config.webhooks.iter_mut();
-    let secrets = secrets.filter_map(|hook| hook.secret_file.as_mut());
-    for file in config.fetch.extra_roots.iter_mut().chain(secrets) {
+    let hooks = config.webhooks.iter_mut();
+    let secrets = hooks.filter_map(|hook| hook.secret_file.as_mut());
+    let of_rules = config.rules.iter_mut().flat_map(robot::config::Rule::files);
+    let of_fetch = [
+        &mut config.fetch.extra_roots,
+        &mut config.fetch.proxy_login_file,
+    ];
+    for file in of_fetch
+        .into_iter()
+        .flatten()
+        .chain(secrets)
+        .chain(of_rules)
+    {
         let found = beside.join(&*file);
         // kept with the crawl, which may go on from elsewhere
         *file = std::path::absolute(&found).unwrap_or(found);

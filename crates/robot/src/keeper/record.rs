@@ -22,6 +22,9 @@ pub(super) struct Head {
     /// visit in the log that would tell of them.
     #[serde(default)]
     of_hosts: Causes,
+    /// Bytes received for what fits a rule that limits them.
+    #[serde(default)]
+    received: BTreeMap<String, u64>,
 }
 
 /// How often something failed, by cause.
@@ -59,6 +62,11 @@ pub(crate) fn failures_of_hosts(record: &[u8]) -> Causes {
     unpack(record).map_or_else(Causes::new, |(head, _)| head.of_hosts)
 }
 
+/// What was received up to then for what fits a rule that limits it.
+pub(super) fn received(record: &[u8]) -> BTreeMap<String, u64> {
+    unpack(record).map_or_else(BTreeMap::new, |(head, _)| head.received)
+}
+
 impl Keeper {
     /// Has it written down.
     pub(super) fn record(&mut self, now: Now) {
@@ -69,6 +77,7 @@ impl Keeper {
             pass: self.pass.filter(|_| !self.is_quiet()),
             cut: (self.status.cut_links, self.status.cut_bodies),
             of_hosts: self.of_hosts.clone(),
+            received: self.rules.overrides.quotas.received(),
         };
         let mut record = serde_json::to_vec(&head).expect("plain values");
         record.push(b'\n');
