@@ -2,7 +2,8 @@
 //!
 //! Workers ask before every request, so that no page comes too many however many are under way.
 
-use super::{Invalid, Rules, Sheet};
+use super::sheet::{Rules, Sheet};
+use crate::config::Invalid;
 use crate::view::RuleLimit;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
