@@ -54,7 +54,9 @@ fn a_crawl_goes_through_a_proxy_and_the_login_is_nowhere() {
             Crawler::new(&[by_name(&site)]).with("fetch.proxy", format!("{:?}", proxy.url));
         let ended = stranger.start(&["--once", "--json"]).within(60);
         ended.failed(1, &["could not be had"]);
-        assert!(ended.failures("proxy") > 0, "{}", ended.out);
+        // tinyproxy refuses http as if it were the server
+        let told = ended.failures("proxy") + ended.failures("refused");
+        assert!(told > 0, "{}", ended.out);
         assert_eq!(site.asked().len(), 4);
     }
 }

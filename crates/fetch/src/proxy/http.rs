@@ -36,11 +36,13 @@ pub(super) async fn tunnel(
             return Err(FetchError::proxy("disconnected"));
         }
         if let Some(end) = answer.windows(4).position(|end| end == b"\r\n\r\n") {
+            judge(&answer)?;
             // a server that speaks first is none of HTTP's
-            if end + 4 < answer.len() {
-                return Err(FetchError::proxy("it says more than it was asked"));
-            }
-            return judge(&answer);
+            return if end + 4 < answer.len() {
+                Err(FetchError::proxy("it says more than it was asked"))
+            } else {
+                Ok(())
+            };
         }
         if answer.len() > MAX_HEAD {
             return Err(FetchError::proxy("its answer has no end"));
