@@ -129,7 +129,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let latest = latest.map(|change| compared(change, comparing.as_ref()));
         let latest: Vec<Change> = latest.collect::<Result<_>>()?;
         let feed = if arguments.format == Format::Rss {
-            let link = data.config.seeds.first().map_or("", String::as_str);
+            let link = data.config.seeds.first().map_or("", |seed| &seed.url);
             feed::rss(&data.directory, link, &latest)
         } else {
             feed::atom(&data.directory, &latest)

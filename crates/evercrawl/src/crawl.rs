@@ -10,9 +10,9 @@ use crate::bad_input::BadInput;
 use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::terminal;
 use anyhow::{Result, anyhow};
-use frontier::scope::Reach;
+use frontier::scope::{self, Reach};
 use ground::Seconds;
-use robot::config::{Config, Limits};
+use robot::config::{Config, Limits, Seed};
 use robot::seeds::SeedList;
 use robot::{Mended, StartError, Until};
 use std::collections::HashSet;
@@ -131,7 +131,7 @@ impl How<'_> {
             config.fetch.allow_networks = ["0.0.0.0/0", "::/0"].map(String::from).into();
         }
         settings::log(&config.log, self.verbose, self.json)?;
-        if config.identity.contact().is_none() {
+        if config.identity.contact().is_none() && config.identity.user_agent.is_empty() {
             warn(
                 self.json,
                 "no contact is configured, and servers are told so: set identity.contact or --contact, so that \
@@ -204,9 +204,9 @@ impl How<'_> {
 /// Begins at these URLs too.
 pub fn add_seeds(config: &mut Config, urls: &[String]) -> Result<()> {
     bring_back(config, urls)?;
-    let mut known: HashSet<String> = config.seeds.iter().cloned().collect();
+    let mut known: HashSet<String> = config.seeds.iter().map(|seed| seed.url.clone()).collect();
     let new = urls.iter().filter(|url| known.insert((*url).clone()));
-    config.seeds.extend(new.cloned());
+    config.seeds.extend(new.cloned().map(Seed::from));
     Ok(())
 }
 
@@ -216,7 +216,7 @@ fn bring_back(config: &Config, urls: &[String]) -> Result<()> {
         return Ok(());
     }
     let read = urls.iter().filter_map(|url| robot::seeds::read(url).ok());
-    let urls: Vec<_> = read.collect();
+    let urls: Vec<_> = read.map(scope::Seed::from).collect();
     SeedList::change(config, |list| list.add(config, &urls)).map_err(explain)?;
     Ok(())
 }

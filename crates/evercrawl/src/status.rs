@@ -173,6 +173,9 @@ impl View {
                 ),
             );
         }
+        for limit in &s.rule_limits {
+            row("limit", &rule_limit(limit));
+        }
         if !s.slowest_hosts.is_empty() {
             row("slowest", &slowest(s));
         }
@@ -266,6 +269,31 @@ impl View {
         let freshness = 100.0 * freshness;
         format!("{freshness:.1} % estimated now{interval} · {caution}")
     }
+}
+
+/// How far the limit of a rule is used up, in a line.
+fn rule_limit(limit: &robot::view::RuleLimit) -> String {
+    let mut words = format!("rule {} ({})", limit.rule, plain(&limit.place));
+    let number = |n: u64| grouped(n as usize);
+    if let Some(most) = limit.most_pages {
+        let _ = write!(
+            words,
+            " · {} of {}",
+            number(limit.pages),
+            count(most, "page")
+        );
+    }
+    if let Some(most) = limit.most_bytes {
+        let _ = write!(words, " · {} of {}", bytes(limit.bytes), bytes(most));
+    }
+    if limit.left_out > 0 {
+        let _ = write!(
+            words,
+            " · {} not fetched for it",
+            count(limit.left_out, "page")
+        );
+    }
+    words
 }
 
 /// How a webhook goes, in a line.

@@ -79,13 +79,13 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let urls = seeds::read_urls(&arguments.urls, &arguments.file)?;
+    let pages = seeds::read_seeds(&arguments.urls, &arguments.file)?;
     let (mut config, origin) =
         start_config(arguments.config.as_deref(), arguments.data.as_deref())?;
     check_directory(&config.data.0)?;
     let running = Data::of(config.clone())?;
-    if running.is_running() && !urls.is_empty() {
-        return seeds::add(&running, &urls);
+    if running.is_running() && !pages.is_empty() {
+        return seeds::add(&running, &pages);
     }
     match origin {
         Origin::File(table) => suit(&mut config, &table)?,
@@ -98,7 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         config.revisit.most_interval = every;
         config.revisit.least_chance = 0.0;
     }
-    let urls: Vec<String> = urls.into_iter().map(String::from).collect();
+    let urls: Vec<String> = pages.into_iter().map(|page| page.url.into()).collect();
     add_seeds(&mut config, &urls)?;
     let how = How {
         contact: arguments.contact.as_deref(),

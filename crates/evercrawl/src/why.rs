@@ -10,6 +10,7 @@ use crate::scope::{Judge, Verdict};
 use crate::terminal::{self, count};
 use anyhow::Result;
 use robot::offline::{self, Offline};
+use robot::overrides::{Overrides, Told};
 use robot::view::PageWait;
 use rules::Robots;
 use serde::{Serialize, Serializer};
@@ -71,6 +72,10 @@ struct Why {
     /// Of 95 %.
     changes_per_day_interval: Option<(f64, f64)>,
     chance_fresh: Option<f64>,
+    /// How much it matters, if not as much as others.
+    weight: Option<f64>,
+    /// The settings that rules make for it.
+    rules: Vec<Told>,
     due: Option<Moment>,
     waits_for: String,
 }
@@ -110,7 +115,10 @@ impl Why {
             judge.judge(asked, depth)?
         };
         let host = host_of(reader, asked)?;
-        let robots = Robots::judge(&data.config, host.as_ref(), asked);
+        let overrides = Overrides::new(&data.config).unwrap_or_default();
+        let robots = Robots::judge(&data.config, &overrides, host.as_ref(), asked);
+        let gone_days = overrides.gone_days(asked);
+        let limits = overrides.limits_of(asked);
         let trap = match id {
             Some(id) => rules::redirect_trap(reader, id, row.as_ref())?,
             None => rules::trap(&data.config, reader, url)?,
@@ -143,6 +151,8 @@ impl Why {
             changes_per_day: None,
             changes_per_day_interval: None,
             chance_fresh: None,
+            weight: None,
+            rules: overrides.told(asked),
             due: None,
             waits_for: String::new(),
         };
@@ -160,19 +170,26 @@ impl Why {
                 Offline::read(&data.directory, &data.config)?.page(id)?
             }
         };
-        why.schedule(data, row.as_ref(), wait, robot);
+        why.schedule((gone_days, &limits), row.as_ref(), wait, robot);
         Ok(why)
     }
 
     /// When it is due, and what it waits for.
-    fn schedule(&mut self, data: &Data, row: Option<&PageRow>, wait: PageWait, robot: &str) {
+    fn schedule(
+        &mut self,
+        (gone_days, limits): (f64, &str),
+        row: Option<&PageRow>,
+        wait: PageWait,
+        robot: &str,
+    ) {
+        self.weight = wait.weight;
         self.changes_per_day = wait.changes_per_day;
         self.changes_per_day_interval = wait.changes_per_day_interval;
         self.chance_fresh = wait.chance_fresh;
         let is_requisite = self.page.as_ref().is_some_and(PageView::is_requisite);
         let next_try = row
             .filter(|_| !is_requisite)
-            .and_then(|row| offline::next_try(row, &data.config));
+            .and_then(|row| offline::next_try(row, gone_days));
         // a host that asked to be left alone is, whatever its pages want
         let own = wait.due.or(next_try);
         let opens = wait
@@ -197,6 +214,9 @@ impl Why {
             (State::Elsewhere, _) => "nothing: another robot has it".into(),
             (State::Live | State::Redirect | State::Gone, _) if is_requisite => {
                 "nothing: it is fetched again when a page that embeds it has changed".into()
+            }
+            (State::Excluded, _) if cause == "rule-limit" => {
+                format!("nothing: no more is fetched of its kind ({limits})")
             }
             (State::Excluded, _) => format!("nothing: it is not fetched ({cause})"),
             (State::Gone, Some(left)) if left > 0.0 => {

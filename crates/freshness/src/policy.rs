@@ -43,11 +43,27 @@ pub trait Policy: Send {
         let _ = page;
     }
 
-    /// Limits to the times between visits from now on; false when the policy knows none, so that
-    /// whoever asks has to see to them.
-    fn set_limits(&mut self, limits: Limits) -> bool {
-        let _ = limits;
+    /// Limits to the times between visits from now on, for a class of pages: the first, the next, or one that is
+    /// known; false when the policy knows no limits, so that whoever asks has to see to them.
+    fn set_limits(&mut self, class: u16, limits: Limits) -> bool {
+        let _ = (class, limits);
         false
+    }
+
+    /// Of which class the page is, if not of the first. To be told before the page is added.
+    fn set_class(&mut self, page: PageId, class: u16) {
+        let _ = (page, class);
+    }
+
+    /// How important the page is from now on.
+    fn weigh(&mut self, page: PageId, weight: f64) {
+        let _ = (page, weight);
+    }
+
+    /// How important the page is, where the policy knows.
+    fn weight(&self, page: PageId) -> Option<f64> {
+        let _ = page;
+        None
     }
 
     /// By what the estimator believes, the page has changed with the least chance of the limits so many
@@ -114,6 +130,28 @@ pub enum Limit {
     MostInterval,
     /// It has hardly changed yet.
     LeastChance,
+}
+
+/// A number for each of some pages, and zero for the others.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Classes(Vec<u16>);
+
+impl Classes {
+    pub fn set(&mut self, page: PageId, class: u16) {
+        // mostly there are no classes
+        if self.0.len() <= page.index() && class > 0 {
+            self.0.resize(page.index() + 1, 0);
+        }
+        if let Some(known) = self.0.get_mut(page.index()) {
+            *known = class;
+        }
+    }
+
+    /// What holds for the page's class.
+    pub fn of<'a, T>(&self, page: PageId, all: &'a [T]) -> &'a T {
+        let class = self.0.get(page.index()).copied().unwrap_or(0);
+        all.get(usize::from(class)).unwrap_or(&all[0])
+    }
 }
 
 impl Limits {

@@ -10,7 +10,8 @@ mod daily;
 
 use crate::drive::Heard;
 use crate::keeper::KeptHost;
-use crate::message::{Event, Found, Stored, VisitResult, Visited, Write};
+use crate::link_weights::LinkWeights;
+use crate::message::{Done, Event, Found, Stored, VisitResult, Visited, Write};
 use crate::offline;
 use crate::visit::millis;
 use daily::Daily;
@@ -52,6 +53,7 @@ pub struct Archivist {
     /// Pages counted when the traps were last kept.
     kept_traps: u32,
     daily: Daily,
+    weights: LinkWeights,
 }
 
 impl Archivist {
@@ -66,6 +68,7 @@ impl Archivist {
             recent: HashMap::new(),
             daily: Daily::default(),
             halved: HashMap::new(),
+            weights: LinkWeights::default(),
         }
     }
 
@@ -76,6 +79,12 @@ impl Archivist {
             daily: Daily::new(keep),
             ..self
         }
+    }
+
+    /// Counts links, and tells how much pages matter for them.
+    #[must_use]
+    pub fn weighing(self, weights: LinkWeights) -> Self {
+        Self { weights, ..self }
     }
 
     /// Works until nobody can send any more, then closes the store.
@@ -107,9 +116,11 @@ impl Archivist {
             if self.store.page_count() - self.kept_traps >= KEEP_TRAPS {
                 self.keep_traps();
             }
+            self.weights.keep(&self.store, false);
             std::thread::sleep(PACE.saturating_sub(began.elapsed()));
         }
         self.keep_traps();
+        self.weights.keep(&self.store, true);
     }
 
     /// A start that finds them need not read the URLs of all pages.
@@ -241,13 +252,17 @@ impl Archivist {
         let is_lowered = print.is_some_and(|(print, url)| self.note_text(done.host, print, &url));
         let changed =
             matches!(done.result, VisitResult::Copy { outcome, .. } if outcome == Outcome::Changed);
+        let mut weight = None;
         if redirect {
             let target = self.redirected(done.page, row.as_ref(), &links, stored)?;
             if let Some(row) = &mut row {
                 row.redirect_to = target;
             }
         } else {
-            self.admit(&links, changed, stored)?;
+            let pages = self.admit(&links, changed, stored)?;
+            if self.weights.matter() {
+                weight = self.weigh(&done, &links, &pages)?;
+            }
         }
         let outcome = match done.result {
             VisitResult::Copy { outcome, .. } => Some(outcome),
@@ -280,7 +295,7 @@ impl Archivist {
         if let Some(row) = row {
             batch.pages.push((done.page, row));
         }
-        stored.visits.push(done.page);
+        stored.visits.push((done.page, weight));
         Ok(is_lowered)
     }
 
@@ -351,6 +366,30 @@ impl Archivist {
             pages.push(Some(admission.page()));
         }
         Ok(pages)
+    }
+
+    /// Counts the links of a page that was fetched for the first time, and says how much it matters itself.
+    fn weigh(
+        &mut self,
+        done: &Done,
+        links: &[Found],
+        pages: &[Option<PageId>],
+    ) -> storage::Result<Option<f64>> {
+        let VisitResult::Copy { outcome, .. } = done.result else {
+            return Ok(None);
+        };
+        if outcome == Outcome::FirstSeen {
+            let own = if self.weights.are_from_other_hosts() {
+                self.store.host_row(HostId(done.host))?.name
+            } else {
+                String::new()
+            };
+            let counts = |link: &Found| link.depth != REQUISITE && link.origin() != own;
+            let counted = links.iter().zip(pages).filter(|(link, _)| counts(link));
+            let to = counted.filter_map(|(_, page)| *page).collect();
+            self.weights.count(done.page, to);
+        }
+        Ok(Some(done.terms.rank.weight * self.weights.of(done.page)))
     }
 
     /// The page that a redirect leads to. Redirects that lead to ever new redirects are a trap: at

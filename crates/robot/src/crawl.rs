@@ -7,11 +7,12 @@ use crate::config::{Config, Invalid, Limits};
 use crate::control;
 use crate::drive::{Driver, Heard};
 use crate::keeper::{self, Keeper, Until};
+use crate::link_weights::LinkWeights;
 use crate::losses::Losses;
 use crate::message::Write;
 use crate::metrics;
 use crate::offline;
-use crate::overrides::Headers;
+use crate::overrides::{Headers, Proxies};
 use crate::reading::Rules;
 use crate::seeds::SeedList;
 use crate::steering::Steering;
@@ -19,7 +20,7 @@ use crate::view::Status;
 use crate::visit::{Workers, millis};
 use crate::webhooks::Webhooks;
 use fetch::{AddressRules, Fetcher, Options};
-use frontier::scope::Scope;
+use frontier::scope::{Scope, Seed};
 use frontier::trap::Traps;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use storage::archive::{Archive, ArchiveOptions, Recovered};
 use storage::{Damage, Durability, Reader, Store, StoreOptions};
-use url::Url;
 
 /// Requests under way when the crawl is stopped have this long to end.
 const LAST_REQUESTS: Duration = Duration::from_millis(1200);
@@ -122,16 +122,17 @@ pub fn check(config: &Config) -> Result<(), StartError> {
 
 /// All that a crawl needs besides its data.
 struct Prepared {
-    seeds: Vec<Url>,
+    seeds: Vec<Seed>,
     rules: Arc<Rules>,
     fetcher: Fetcher,
     headers: Headers,
+    proxies: Proxies,
 }
 
 impl Prepared {
     fn new(config: &Config) -> Result<Self, StartError> {
         config.check()?;
-        let seeds = SeedList::of(config)?.urls(config)?;
+        let seeds = SeedList::of(config)?.read_all(config)?;
         barred::check(config, &seeds)?;
         let scope = Scope::new(&config.scope, &seeds)?;
         Ok(Self {
@@ -139,6 +140,7 @@ impl Prepared {
             rules: Arc::new(Rules::new(config, scope)),
             fetcher: Fetcher::new(fetch_options(config)?)?,
             headers: Headers::new(config)?,
+            proxies: Proxies::new(config)?,
         })
     }
 }
@@ -156,6 +158,7 @@ pub fn start_within(config: &Config, until: Until, limits: &Limits) -> Result<Cr
         rules,
         fetcher,
         headers,
+        proxies,
     } = Prepared::new(config)?;
     let durability = if config.state.synced {
         Durability::Synced
@@ -188,7 +191,7 @@ pub fn start_within(config: &Config, until: Until, limits: &Limits) -> Result<Cr
     let (archivist, inbox) = channel();
     let steering = Steering::new(config, seeds.clone(), rules.clone());
     let wall = clock.now().wall;
-    let first = seeds.into_iter().map(|url| rules.given(url, wall));
+    let first = seeds.into_iter().map(|seed| rules.given(seed.url, wall));
     let first = Write::Links(first.collect());
     archivist.send(first).expect("its other end is here");
     let teller = events.clone();
@@ -198,7 +201,7 @@ pub fn start_within(config: &Config, until: Until, limits: &Limits) -> Result<Cr
     };
     let workers = Workers::new(
         config,
-        (fetcher, headers),
+        (fetcher, headers, proxies),
         reader,
         rules,
         clock.clone(),
@@ -214,8 +217,12 @@ pub fn start_within(config: &Config, until: Until, limits: &Limits) -> Result<Cr
         .map_err(system("starting threads"))?;
     let shown = Arc::new(Mutex::new(Status::default()));
     let served = Served::open(config, &runtime, &events, &shown)?;
+    let weights = LinkWeights::read(config, store.reader());
+    let archivist_of_store = Archivist::new(store, archive, traps);
     let storing = Storing {
-        archivist: Archivist::new(store, archive, traps).keeping(config.archive.keep()),
+        archivist: archivist_of_store
+            .keeping(config.archive.keep())
+            .weighing(weights),
         inbox,
         keeper: events.clone(),
     };
@@ -388,7 +395,11 @@ impl Crawl {
     }
 }
 
-fn open_store(config: &Config, seeds: &[Url], durability: Durability) -> Result<Store, StartError> {
+fn open_store(
+    config: &Config,
+    seeds: &[Seed],
+    durability: Durability,
+) -> Result<Store, StartError> {
     let state = state_directory(&config.data.0);
     let nothing = || StartError::NoSeeds(config.data.0.clone());
     if seeds.is_empty() && !state.exists() {

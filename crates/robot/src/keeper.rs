@@ -8,6 +8,7 @@ mod answers;
 mod crowding;
 mod fleeting;
 mod hosts;
+mod hours;
 mod once;
 mod outcomes;
 mod outlook;
@@ -19,6 +20,7 @@ mod work;
 
 use crate::clock::{Clock, Now};
 use crate::config::{Config, Invalid, RevisitBudget};
+use crate::link_weights::LinkWeights;
 use crate::message::{Event, Job, Stored, Write};
 use crate::reading;
 use crate::view::Status;
@@ -83,6 +85,7 @@ pub struct Keeper {
     /// When the pass began in which every page is visited once; pages visited since are done.
     pass: Option<f64>,
     lines: Lines,
+    hours: hours::OpeningHours,
     revisits: Revisits,
     hosts: Vec<Host>,
     pages: Pages,
@@ -98,6 +101,8 @@ pub struct Keeper {
     /// Where names were found, and until when that holds.
     addresses: HashMap<String, (IpAddr, f64)>,
     rules: Arc<reading::Rules>,
+    /// While pages are restored; what links are worth since, the archivist tells.
+    link_weights: LinkWeights,
     tickets: Tickets,
     /// Visits and lists of links that are not on disk yet.
     unstored: usize,
@@ -154,7 +159,14 @@ impl Keeper {
             ask_again: once::ask_again(until),
         };
         // the last request before a crash may have been a moment ago, at any address
-        let opening = now.at + config.politeness.interval.seconds(1, 0.0);
+        let intervals = rules.overrides.intervals();
+        let longest = intervals.fold(0.0, |longest: f64, interval| {
+            longest.max(interval.seconds(1, 0.0))
+        });
+        let opening = now.at + longest;
+        if let Some(received) = learnt.map(record::received) {
+            rules.overrides.quotas.restore_received(&received);
+        }
         let mut revisits = Revisits::new(
             &config.revisit.policy,
             now.at,
@@ -168,6 +180,7 @@ impl Keeper {
         Ok(Self {
             share: config.revisit.budget()?,
             lines: Lines::new(turns, opening),
+            hours: hours::OpeningHours::new(),
             revisits,
             config,
             clock,
@@ -187,6 +200,7 @@ impl Keeper {
             give_up: Vec::new(),
             addresses: HashMap::new(),
             rules,
+            link_weights: LinkWeights::default(),
             tickets: Tickets::default(),
             // the seeds
             unstored: 1,
@@ -223,7 +237,9 @@ impl Keeper {
             self.next_tick = now.at + TICK;
             self.set_budget(now.at);
         }
-        let (jobs, mut until) = self.give_work(now.at);
+        let hours = self.keep_hours(now);
+        let (jobs, until) = self.give_work(now.at);
+        let mut until = until.min(hours);
         if self.learnt && now.at >= self.next_record {
             self.record(now);
         } else if self.learnt {
@@ -323,7 +339,10 @@ impl Keeper {
             self.lines.push_errand(host.0, errand);
         }
         self.unstored -= stored.lists + stored.visits.len();
-        for page in stored.visits {
+        for (page, weight) in stored.visits {
+            if let Some(weight) = weight {
+                self.revisits.weigh(page.0, weight);
+            }
             if self.pages.is_stored(page.0) {
                 self.wait_in_line(page.0);
             }

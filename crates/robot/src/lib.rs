@@ -13,6 +13,7 @@ mod crawl;
 pub mod difference;
 mod drive;
 pub mod keeper;
+pub mod link_weights;
 pub mod links;
 mod listen;
 mod losses;

@@ -6,6 +6,7 @@
 
 use crate::clock::Now;
 use crate::keeper::KeptHost;
+use crate::overrides::PageTerms;
 use frontier::politeness::Answer;
 use frontier::robots::Standing;
 use std::net::IpAddr;
@@ -156,8 +157,8 @@ pub struct Stored {
     pub again: Vec<PageId>,
     /// Pages that somebody wants visited now.
     pub wanted: Vec<PageId>,
-    /// Pages whose visits are on disk.
-    pub visits: Vec<PageId>,
+    /// Pages whose visits are on disk, and how much they matter from now on if links say so.
+    pub visits: Vec<(PageId, Option<f64>)>,
     /// Pages of which a sitemap or feed says that they changed, and when (wall time).
     pub signals: Vec<(PageId, f64)>,
     /// The hosts of redirected robots.txt files: for which, where, redirects so far, at which host.
@@ -177,8 +178,8 @@ pub struct Done {
     pub host: u32,
     /// Whether it was handed out as a page without a copy.
     pub new: bool,
-    /// How much the page matters.
-    pub weight: f64,
+    /// How the page is treated.
+    pub terms: PageTerms,
     /// When it was visited.
     pub at: Now,
     /// What came of it.

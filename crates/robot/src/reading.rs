@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::message::Found;
 use crate::notes::Cut;
-use crate::overrides::Weights;
+use crate::overrides::Overrides;
 use crate::watch::Watch;
 use fetch::Exchange;
 use frontier::directives::Directives;
@@ -26,7 +26,7 @@ pub struct Rules {
     pub(crate) watch: Watch,
     /// What pages embed is taken too.
     pub(crate) requisites: bool,
-    pub(crate) weights: Weights,
+    pub(crate) overrides: Overrides,
 }
 
 /// What a body says.
@@ -65,7 +65,7 @@ impl Rules {
             max_decoded: config.fetch.max_decoded_bytes,
             // checked with the configuration
             watch: Watch::new(&config.watch).unwrap_or_default(),
-            weights: Weights::new(config).unwrap_or_default(),
+            overrides: Overrides::new(config).unwrap_or_default(),
             requisites: config.archive.enabled && config.archive.requisites,
         }
     }

@@ -126,7 +126,7 @@ impl Bottle {
         let web = Web::new(&spec.web, (START, calm, calm + spec.calm), &mut random);
         let mut config = Config::default();
         directory.clone_into(&mut config.data.0);
-        config.seeds = vec![format!("http://{}/", Web::name(0))];
+        config.seeds = vec![format!("http://{}/", Web::name(0)).into()];
         config.scope.suffixes = vec!["example".into()];
         config.politeness.interval = Interval::Fixed {
             seconds: spec.interval,
@@ -141,7 +141,7 @@ impl Bottle {
         let seeds: Vec<Url> = config
             .seeds
             .iter()
-            .filter_map(|s| Url::parse(s).ok())
+            .filter_map(|seed| Url::parse(&seed.url).ok())
             .collect();
         let scope = Scope::new(&config.scope, &seeds).map_err(|error| error.to_string())?;
         let rules = Arc::new(Rules::new(&config, scope));

@@ -132,7 +132,7 @@ struct Seeds {
 impl Seeds {
     fn find(reader: &Reader, config: &Config) -> Result<Self> {
         let canonical = config.keys.canonical();
-        let urls = config.seeds.iter().filter_map(|seed| seed.parse().ok());
+        let urls = config.seeds.iter().filter_map(|seed| seed.url.parse().ok());
         let keys: Vec<String> = urls.map(|url| canonical.key(&url)).collect();
         let mut seeds = Self::default();
         for mut page in reader.find_all(keys.iter().map(String::as_str))? {

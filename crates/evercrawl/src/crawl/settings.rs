@@ -37,15 +37,19 @@ fn stand_beside(config: &mut Config, text: &str, path: &Path) {
     if table(text).contains_key("data") {
         config.data.0 = beside.join(&config.data.0);
     }
-    let secrets = config.webhooks.iter_mut();
-    let secrets = secrets.filter_map(|hook| hook.secret_file.as_mut());
-    let log = config.log.file.iter_mut();
-    for file in config
-        .fetch
-        .extra_roots
-        .iter_mut()
+    let hooks = config.webhooks.iter_mut();
+    let secrets = hooks.filter_map(|hook| hook.secret_file.as_mut());
+    let of_rules = config.rules.iter_mut().flat_map(robot::config::Rule::files);
+    let single = [
+        &mut config.fetch.extra_roots,
+        &mut config.fetch.proxy_login_file,
+        &mut config.log.file,
+    ];
+    for file in single
+        .into_iter()
+        .flatten()
         .chain(secrets)
-        .chain(log)
+        .chain(of_rules)
     {
         let found = beside.join(&*file);
         // kept with the crawl, which may go on from elsewhere

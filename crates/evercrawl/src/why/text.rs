@@ -18,6 +18,9 @@ pub fn text(why: &Why) -> String {
         row("page", "not known");
         row("scope", &scope(why));
         row("robots.txt", &robots(why));
+        if let Some(rules) = rules(why) {
+            row("rules", &rules);
+        }
         if let Some(trap) = &why.trap {
             row("trap", trap);
         }
@@ -36,6 +39,9 @@ pub fn text(why: &Why) -> String {
         row("address", &format!("none for its host: {cause}{hint}"));
     }
     row("robots.txt", &robots(why));
+    if let Some(rules) = rules(why) {
+        row("rules", &rules);
+    }
     row("fetched", &fetched(page));
     if let Some(reason) = page.minor_because {
         let noise = Noise::ALL.into_iter().find(|noise| noise.word() == reason);
@@ -89,6 +95,9 @@ pub fn text(why: &Why) -> String {
             &format!("with a chance of {:.0} %", 100.0 * chance),
         );
     }
+    if let Some(weight) = why.weight {
+        row("weight", &format!("{} (others: 1)", digits(weight)));
+    }
     if let Some(due) = why.due {
         let left = due.seconds() - Moment::now().seconds();
         let when = if left > 0.0 {
@@ -100,6 +109,15 @@ pub fn text(why: &Why) -> String {
     }
     row("waits for", &why.waits_for);
     text
+}
+
+/// What rules say of it.
+fn rules(why: &Why) -> Option<String> {
+    let told = |told: &robot::overrides::Told| {
+        format!("{} = {} (rule {})", told.key, told.value, told.rule)
+    };
+    let all: Vec<String> = why.rules.iter().map(told).collect();
+    (!all.is_empty()).then(|| all.join(" · "))
 }
 
 fn scope(why: &Why) -> String {

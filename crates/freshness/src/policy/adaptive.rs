@@ -396,6 +396,10 @@ impl Worth for Adaptive {
         self.put(page, server, Page::new(evidence, weight));
     }
 
+    fn weigh(&mut self, page: PageId, weight: f64) {
+        self.pages[page.index()].weight = weight as f32;
+    }
+
     fn remove(&mut self, page: PageId, server: ServerId) {
         let evidence = std::mem::take(&mut self.pages[page.index()].evidence);
         self.all.remove(evidence);

@@ -57,6 +57,10 @@ impl Beliefs {
         f64::from(self.pages[page.index()].rate)
     }
 
+    pub fn weigh(&mut self, page: PageId, weight: f64) {
+        self.pages[page.index()].weight = weight as f32;
+    }
+
     pub fn weight(&self, page: PageId) -> f64 {
         f64::from(self.pages[page.index()].weight)
     }

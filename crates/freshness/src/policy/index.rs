@@ -70,6 +70,10 @@ impl Worth for Index {
         self.signals.forget(page);
     }
 
+    fn weigh(&mut self, page: PageId, weight: f64) {
+        self.beliefs.weigh(page, weight);
+    }
+
     fn remove(&mut self, page: PageId, server: ServerId) {
         self.beliefs.remove(page, server);
         self.signals.forget(page);

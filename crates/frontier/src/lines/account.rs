@@ -3,7 +3,7 @@
 use super::allowance::{Part, Sum};
 use super::line::Trust;
 use super::share::Groups;
-use super::{Lines, Rules};
+use super::{Lines, Manners};
 
 impl Lines {
     pub(super) fn site_of(&self, host: u32) -> Groups {
@@ -49,6 +49,8 @@ impl Lines {
             self.shares.unclaim(groups);
         }
         self.hosts[host as usize].found(Some(number));
+        let address = &mut self.addresses[number as usize];
+        address.parallel = (address.parallel).min(self.hosts[host as usize].manners.parallel);
         self.claim(host);
         self.count_allowed(host);
     }
@@ -67,9 +69,9 @@ impl Lines {
         if line.trust == Trust::Unopened {
             return;
         }
-        let Rules {
+        let Manners {
             interval, parallel, ..
-        } = self.rules;
+        } = line.manners;
         let (courtesy, pages) = (&line.courtesy, line.pages);
         let part = Part::new(
             courtesy.interval(interval, pages),

@@ -1,5 +1,6 @@
 //! One host's line.
 
+use super::Manners;
 use super::allowance::Part;
 use super::share::Tempo;
 use crate::politeness::Courtesy;
@@ -57,8 +58,9 @@ pub(super) enum Lookup {
     Elsewhere,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Line {
+    pub manners: Manners,
     pub new: VecDeque<u32>,
     pub due: VecDeque<u32>,
     pub errands: VecDeque<u32>,
@@ -89,9 +91,10 @@ pub(super) struct Line {
 
 impl Line {
     /// One that has answered before need not be opened again.
-    pub fn new(site: u32, courtesy: Courtesy, robots_until: f64) -> Self {
+    pub fn new(site: u32, manners: Manners, courtesy: Courtesy, robots_until: f64) -> Self {
         let known = courtesy.response > 0.0;
         Self {
+            manners,
             site,
             courtesy,
             robots_until,
@@ -100,7 +103,23 @@ impl Line {
             } else {
                 Trust::Unopened
             },
-            ..Self::default()
+            new: VecDeque::new(),
+            due: VecDeque::new(),
+            errands: VecDeque::new(),
+            address: None,
+            address_until: 0.0,
+            lookup: Lookup::No,
+            pages: 0,
+            under_way: 0,
+            visiting: 0,
+            hindered: [0; 2],
+            place: Place::Nowhere,
+            part: None,
+            claims: false,
+            asking_robots: false,
+            untried_rules: false,
+            sitting: 0,
+            credit: 0.0,
         }
     }
 
@@ -126,11 +145,11 @@ impl Line {
     }
 
     /// Whether nothing can be asked of it before somebody says that something ended.
-    pub fn rests(&self, parallel: u16) -> bool {
+    pub fn rests(&self) -> bool {
         self.is_empty()
             || self.is_resolving()
             || self.asking_robots && self.errands.is_empty()
-            || self.under_way >= parallel
+            || self.under_way >= self.manners.parallel
     }
 
     /// Whether its address is being asked for.

@@ -15,6 +15,8 @@ pub enum Waiting {
     ForAnswer,
     /// Its site must earn it; so many of its hosts wait for that.
     ForOpening(usize),
+    /// It is closed at this time of the day; perhaps for longer.
+    ForHours(f64),
     /// Its interval, or what it asked for, is not over.
     Until(f64),
     /// Its address is being asked for.
@@ -52,6 +54,15 @@ impl Lines {
         self.due
     }
 
+    /// Due pages that wait for hosts that are open at `now`: the others wait for the time of the day.
+    pub fn due_at_open_hosts(&self, now: f64) -> usize {
+        let closed = self
+            .closed
+            .iter()
+            .filter(|(until, _)| is_later(*until, now));
+        self.due - closed.map(|(_, due)| due).sum::<usize>()
+    }
+
     /// New and due pages that wait for this host.
     pub fn waiting_at(&self, host: u32) -> (usize, usize) {
         let line = &self.hosts[host as usize];
@@ -82,7 +93,22 @@ impl Lines {
     /// The time between two requests to this host, as things stand.
     pub fn interval(&self, host: u32) -> f64 {
         let line = &self.hosts[host as usize];
-        line.courtesy.interval(self.rules.interval, line.pages)
+        line.courtesy.interval(line.manners.interval, line.pages)
+    }
+
+    /// Requests at a time to this host.
+    pub fn parallel(&self, host: u32) -> u16 {
+        self.hosts[host as usize].manners.parallel
+    }
+
+    /// The host's hours, by number.
+    pub fn hours(&self, host: u32) -> u8 {
+        self.hosts[host as usize].manners.hours
+    }
+
+    /// Until when its hours keep the host closed.
+    pub(super) fn closed_until(&self, host: u32) -> f64 {
+        self.closed[usize::from(self.hours(host))].0
     }
 
     /// Requests per second that politeness allows as things stand, by host and by address.
@@ -135,16 +161,18 @@ impl Lines {
             Waiting::ForAddress
         } else if line.asking_robots {
             Waiting::ForRobots
-        } else if line.under_way >= self.rules.parallel {
+        } else if line.under_way >= line.manners.parallel {
             Waiting::ForAnswer
         } else if line.place == Place::Unopened {
             Waiting::ForOpening(self.sites[line.site as usize].unopened())
+        } else if is_later(self.closed_until(host), now) {
+            Waiting::ForHours(self.closed_until(host))
         } else if is_later(line.courtesy.not_before, now) {
             Waiting::Until(line.courtesy.not_before)
         } else if let Some(address) = address
             && line.place != Place::Offered
             && (address.offered
-                || address.under_way >= self.rules.parallel
+                || address.under_way >= address.parallel
                 || is_later(address.not_before, now))
         {
             Waiting::ForNeighbours(address.ip)

@@ -31,6 +31,10 @@ pub(super) struct Host {
     pub lies: bool,
     /// Why no address was found, the last time one was sought.
     pub no_address: Option<u8>,
+    /// Whether its robots.txt is obeyed.
+    pub obeyed: bool,
+    /// Every so-manieth conditional request to it is made without conditions.
+    pub audit_every: u32,
     /// The delay the policy knows.
     told: f64,
     /// Tries of its address or robots.txt that failed, requests in a row that brought nothing but
@@ -70,20 +74,24 @@ impl Keeper {
     pub(super) fn add_host(&mut self, now: Now, origin: &str, blob: &[u8]) {
         let kept: KeptHost = serde_json::from_slice(blob).unwrap_or_default();
         let mut courtesy = kept.courtesy;
+        let invalid = || Url::parse("http://invalid/").expect("a URL");
+        let url = Url::parse(origin).unwrap_or_else(|_| invalid());
+        let name = url.host_str().unwrap_or("invalid");
+        let terms = self.rules.overrides.host(&url);
         if !blob.is_empty() {
-            courtesy.restarted(self.config.politeness.interval, 1, now.at);
+            courtesy.restarted(terms.interval, 1, now.at);
         }
-        let url = Url::parse(origin).ok();
-        let name = url.as_ref().and_then(Url::host_str).unwrap_or("invalid");
         let robots_until = match &kept.standing {
-            _ if !self.config.politeness.robots => f64::INFINITY,
+            _ if !terms.robots => f64::INFINITY,
             Some(standing) => standing.expires,
             None => 0.0,
         };
         let number = self.lines.add_host(name, courtesy, robots_until);
+        let hours = self.hours_number(now, terms.hours);
+        self.lines.set_manners(number, terms.manners(hours));
         if let Some(standing) = &kept.standing
             && standing.verdict == Verdict::DisallowForNow
-            && self.config.politeness.robots
+            && terms.robots
         {
             self.lines.without_robots(number, standing.expires);
         }
@@ -97,6 +105,8 @@ impl Keeper {
             standing: kept.standing.map(Arc::new),
             lies: kept.lies,
             no_address: kept.no_address,
+            obeyed: terms.robots,
+            audit_every: terms.audit_every,
             told,
             failures: 0,
             trouble: 0,

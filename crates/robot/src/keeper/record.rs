@@ -22,6 +22,9 @@ pub(super) struct Head {
     /// visit in the log that would tell of them.
     #[serde(default)]
     of_hosts: Causes,
+    /// Bytes received for what fits a rule that limits them.
+    #[serde(default)]
+    received: BTreeMap<String, u64>,
 }
 
 /// How often something failed, by cause.
@@ -59,6 +62,11 @@ pub(crate) fn failures_of_hosts(record: &[u8]) -> Causes {
     unpack(record).map_or_else(Causes::new, |(head, _)| head.of_hosts)
 }
 
+/// What was received up to then for what fits a rule that limits it.
+pub(super) fn received(record: &[u8]) -> BTreeMap<String, u64> {
+    unpack(record).map_or_else(BTreeMap::new, |(head, _)| head.received)
+}
+
 /// A record for a crawl that takes over what another's policy learnt.
 pub(crate) fn taken_over(clock: Stood, learnt: &[u8]) -> Vec<u8> {
     let head = Head {
@@ -85,6 +93,7 @@ impl Keeper {
             pass: self.pass.filter(|_| !self.is_quiet()),
             cut: (self.status.cut_links, self.status.cut_bodies),
             of_hosts: self.of_hosts.clone(),
+            received: self.rules.overrides.quotas.received(),
         };
         let record = packed(&head, &self.revisits.learnt());
         self.writes.push(Write::Learnt(record));

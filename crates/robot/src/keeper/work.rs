@@ -202,15 +202,14 @@ impl Keeper {
             } => {
                 self.asked += 1;
                 self.pages.set(page, Stage::Away);
-                let audit = u64::from(self.config.revisit.audit_every.max(1));
                 let known = &self.hosts[host as usize];
-                let obeyed = self.config.politeness.robots;
+                let audit = u64::from(known.audit_every.max(1));
                 let visit = Visit {
                     page: PageId(page),
                     host,
                     new,
                     address,
-                    standing: known.standing.clone().filter(|_| obeyed),
+                    standing: known.standing.clone().filter(|_| known.obeyed),
                     conditional: !new && !self.asked.is_multiple_of(audit) && !known.lies,
                     requisite: self.requisites.has(page),
                 };
@@ -228,7 +227,7 @@ impl Keeper {
             return f64::INFINITY;
         }
         let room = DUE_PER_CONNECTION * self.config.budget.connections.max(256);
-        while self.lines.due_waiting() < room {
+        while self.lines.due_at_open_hosts(at) < room {
             match self.revisits.next(at) {
                 Next::Visit(page) => {
                     if self.pages.is_due(page) {

@@ -118,6 +118,7 @@ impl Workers {
         let request = Request {
             validators,
             headers: &headers,
+            proxy: self.proxies.of(url),
             ..Request::get(url, visit.address)
         };
         let ended = self.request(job, request, now).await;
@@ -139,6 +140,7 @@ impl Workers {
         let headers = self.headers.of(&url);
         let request = Request {
             headers: &headers,
+            proxy: self.proxies.of(&url),
             max_body: Some(ROBOTS_BYTES),
             accept: Some("text/plain,*/*;q=0.8"),
             ..Request::get(&url, wanted.address)
@@ -211,7 +213,9 @@ fn for_politeness(ended: &Ended, now: Now) -> Answer {
         Ok(exchange) => Answer::Fine {
             seconds: exchange.total.as_secs_f64(),
         },
-        Err(FetchError::AddressRefused(_) | FetchError::Url(_)) => Answer::Fine { seconds: 0.0 },
+        Err(FetchError::AddressRefused(_) | FetchError::NameRefused | FetchError::Url(_)) => {
+            Answer::Fine { seconds: 0.0 }
+        }
         Err(_) => Answer::Silent,
     }
 }

@@ -1,9 +1,70 @@
-//! What is sent along with requests: to hosts that are named, to no other, and told to nobody.
+//! How hosts are asked: with what, through whom, how often, at which hours, and for how much.
 
+#[path = "../crawling/mod.rs"]
 mod crawling;
+mod importance;
+mod limits;
+mod proxies;
+#[path = "../../../fetch/tests/fetch/real_proxy.rs"]
+mod real_proxy;
+mod rules;
+mod seeds;
 
 use crawling::Crawler;
 use crawling::answers::{Answers, answer, html, missing};
+use std::process::{Command, Output};
+
+/// Runs a command on a crawl.
+fn run(crawler: &Crawler, arguments: &[&str]) -> Output {
+    let words = if arguments[0] == "seeds" { 2 } else { 1 };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evercrawl"));
+    command.args(&arguments[..words]);
+    command.arg("--data").arg(crawler.data());
+    command.args(&arguments[words..]).output().unwrap()
+}
+
+/// What a command that succeeds says.
+fn say(crawler: &Crawler, arguments: &[&str]) -> String {
+    let output = run(crawler, arguments);
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Waits until it is so, not for ever.
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let limit = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !is_so() {
+        assert!(std::time::Instant::now() < limit, "not within 30 s: {what}");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
+/// Whether a word stands anywhere in what a crawl has written: logs, settings, archive, state.
+fn is_written(crawler: &Crawler, word: &str) -> Option<std::path::PathBuf> {
+    let mut todo = vec![crawler.directory.path().to_owned()];
+    while let Some(path) = todo.pop() {
+        if path.is_dir() {
+            todo.extend(path.read_dir().unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.file_name() != Some("login".as_ref()) && path.is_file() {
+            let text = std::fs::read(&path).unwrap();
+            if text.windows(word.len()).any(|part| part == word.as_bytes()) {
+                return Some(path);
+            }
+        }
+    }
+    let records = storage::archive::records(&crawler.archive()).unwrap();
+    let has = |bytes: &[u8]| {
+        bytes
+            .windows(word.len())
+            .any(|part| part == word.as_bytes())
+    };
+    for record in records.map(Result::unwrap) {
+        if has(&record.head) {
+            return Some("a record of the archive".into());
+        }
+    }
+    None
+}
 
 #[test]
 fn credentials_go_to_their_host_alone() {
