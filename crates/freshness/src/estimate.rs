@@ -19,10 +19,11 @@ mod scale;
 pub(crate) mod weights;
 
 pub use belief::Belief;
+pub use findings::Findings;
 pub use pace::Pace;
 pub use population::Population;
 pub use posterior::{Posterior, Rate};
-pub use replay::observation;
+pub use replay::{lasting, observation};
 pub use scale::MeanRate;
 
 pub use dated::{DatedVisit, full_history, last_modified};
