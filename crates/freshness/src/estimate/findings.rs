@@ -1,6 +1,7 @@
 //! What the visits to one page found, as few numbers as say it all about a Poisson rate.
 
-use super::{Evidence, Imputation, Observation};
+use super::online::uncounted;
+use super::{Evidence, Observation};
 use crate::record::{Reader, Writer};
 
 /// Findings lose half of their weight in so many rounds, a round being the time in which as many visits
@@ -64,7 +65,7 @@ impl Findings {
         let (mut events, mut exposure) = (f64::from(self.counted), f64::from(self.quiet));
         for Changed { interval, visits } in self.changed {
             if visits > 0.0 {
-                let (a, b) = Imputation::Curvature.of(rate, f64::from(interval));
+                let (a, b) = uncounted(rate, f64::from(interval));
                 events += f64::from(visits) * a;
                 exposure += f64::from(visits) * b;
             }

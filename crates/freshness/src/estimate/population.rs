@@ -246,8 +246,11 @@ impl Population {
         if self.hosts.len() <= host {
             self.hosts.resize(host + 1, Spread::EMPTY);
         }
-        self.all.replace(before, after);
-        self.hosts[host].replace(before, after);
+        // a page that is well known is mostly counted as it was
+        if before != after {
+            self.all.replace(before, after);
+            self.hosts[host].replace(before, after);
+        }
     }
 }
 

@@ -9,9 +9,7 @@ use super::priced::Worth;
 use super::shape::{Shape, Stake};
 use super::signals::Signals;
 use super::{Knowledge, Outcome, Seen, Setup};
-use crate::estimate::{
-    Evidence, Findings, Imputation, Learning, MeanRate, Observation, Prior, lasting,
-};
+use crate::estimate::{Evidence, Findings, MeanRate, Observation, Prior, forgetting, lasting};
 use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
 use hints::{Hints, Weights, difference, factor, first_weights};
@@ -245,18 +243,15 @@ impl Adaptive {
         let (prior, round) = (self.prior(server), self.round);
         let page = &mut self.pages[index];
         let before = page.evidence;
-        let forgetting = |rounds: f64| Learning {
-            half_life: rounds * round,
-            imputation: Imputation::default(),
-        };
         page.findings.learn(round, interval, observation);
         for _ in 0..STEPS_TO_THE_RATE {
             page.evidence = page.findings.imputed(page.evidence.rate(prior));
         }
-        page.recent = forgetting(RECENT_ROUNDS).observe(page.recent, prior, interval, observation);
+        let recent = RECENT_ROUNDS * round;
+        page.recent = forgetting(recent, page.recent, prior, interval, observation);
         let believed = prior_around(before.rate(prior), prior.alpha);
-        let fresh =
-            forgetting(f64::INFINITY).observe(Evidence::default(), believed, interval, observation);
+        let nothing = Evidence::default();
+        let fresh = forgetting(f64::INFINITY, nothing, believed, interval, observation);
         let kept = LATEST.powf(fresh.events());
         page.latest = Evidence::new(
             kept * page.latest.events() + fresh.events(),
