@@ -21,7 +21,7 @@ mod trim;
 
 pub use names::{Error, build, names, split};
 
-use crate::estimate::Evidence;
+use crate::estimate::{Evidence, Findings};
 use crate::{PageId, ServerId};
 
 /// A revisit policy.
@@ -67,7 +67,7 @@ pub trait Policy: Send {
     }
 
     /// By what the estimator believes, the page has changed with the least chance of the limits so many
-    /// seconds after its last visit. To be told before the page is added or its outcome is.
+    /// seconds after its last visit. To be told after the page is added and after its outcome is.
     fn hold(&mut self, page: PageId, seconds: f64) {
         let _ = (page, seconds);
     }
@@ -84,16 +84,29 @@ pub trait Policy: Send {
         None
     }
 
-    /// Writes down all that the policy knows of a page, where it knows more than evidence and last
-    /// visit.
+    /// What visits to the page have shown of its rate, where the policy keeps it.
+    fn findings(&self, page: PageId) -> Option<Findings> {
+        let _ = page;
+        None
+    }
+
+    /// Writes down all that the policy knows of a page, where it knows more than what was
+    /// [`Seen`].
     fn memo(&self, page: PageId, to: &mut Vec<u8>) {
         let _ = (page, to);
     }
 
-    /// Adds a page of which this was written; false, and nothing happens, when that is not
+    /// Adds a page of which this was seen and written; false, and nothing happens, when that is not
     /// understood. After [`relearn`](Self::relearn) numbers need not be dense.
-    fn restore(&mut self, page: PageId, server: ServerId, weight: f64, memo: &[u8]) -> bool {
-        let _ = (page, server, weight, memo);
+    fn restore(
+        &mut self,
+        page: PageId,
+        server: ServerId,
+        weight: f64,
+        seen: Seen,
+        memo: &[u8],
+    ) -> bool {
+        let _ = (page, server, weight, seen, memo);
         false
     }
 
@@ -108,6 +121,15 @@ pub trait Policy: Send {
         let _ = learnt;
         false
     }
+}
+
+/// What visits to a page have shown, whatever the policy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// Of its rate.
+    pub findings: Findings,
+    /// When the last of them was.
+    pub last: f64,
 }
 
 /// How close and how far apart visits to a page may be, whatever the budget.

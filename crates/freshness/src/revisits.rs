@@ -17,6 +17,7 @@ mod record;
 pub use crate::policy::{Limit, Limits};
 pub use beliefs::{Belief, Estimated};
 
+use crate::estimate::Findings;
 use crate::policy::{self, Change, Classes, Knowledge, Next, Outcome, Policy, Setup};
 use crate::{PageId, ServerId};
 use beliefs::Beliefs;
@@ -24,6 +25,7 @@ use memo::Memo;
 use numbers::Numbers;
 use record::Record;
 pub use record::numbers_in;
+use std::borrow::Cow;
 
 /// The most pages that are asked for in vain before the crawler is told to come back later.
 const MOST_REFUSED: usize = 64;
@@ -215,26 +217,32 @@ impl Revisits {
             return;
         }
         let read = memo.and_then(Memo::from_bytes);
-        let (memo, rest) = read.unwrap_or((Memo::new(visited), &[]));
+        let (memo, rest) = read.unwrap_or((Memo::new(visited), Cow::default()));
         let number = self.numbers.give(page, memo.number);
         self.beliefs.add(number, host, &memo);
         let class = self.class(limits);
         self.classes.set(number, class);
         self.policy.set_class(number, class);
-        if rest.is_empty() || memo.visits > 1 {
+        let (server, seen) = (ServerId(host), memo.seen);
+        let restored =
+            !rest.is_empty() && (self.policy).restore(number, server, weight, seen, &rest);
+        if !restored {
+            let rate = memo.belief.pace().mean();
+            let added = Change::AddPage {
+                page: number,
+                server,
+                weight,
+                known: (memo.visits > 1).then(|| seen.findings.imputed(rate)),
+                visited: Some(seen.last),
+            };
+            self.tell(now, added);
+        }
+        if self.policy.findings(number).is_none() {
+            self.beliefs.set_findings(number, seen.findings);
+        }
+        if !restored || memo.visits > 1 {
             self.hold(number);
         }
-        if !rest.is_empty() && self.policy.restore(number, ServerId(host), weight, rest) {
-            return;
-        }
-        let added = Change::AddPage {
-            page: number,
-            server: ServerId(host),
-            weight,
-            known: (memo.visits > 1).then(|| memo.belief.evidence()),
-            visited: Some(memo.last),
-        };
-        self.tell(now, added);
     }
 
     /// What to do at `now`. A page to visit counts as under way until its outcome is told.
@@ -282,11 +290,13 @@ impl Revisits {
             other => other,
         };
         self.numbers.set_away(number, false);
+        self.policy.observe(number, at, outcome);
         if outcome != Outcome::Failed {
-            self.beliefs.observe(number, at, outcome);
+            let round = self.pages() as f64 / self.budget;
+            let kept = self.policy.findings(number);
+            self.beliefs.observe(number, at, outcome, kept, round);
             self.hold(number);
         }
-        self.policy.observe(number, at, outcome);
     }
 
     /// A visit had no answer. Whoever asked tries again at a time of his own and tells what came of
@@ -349,8 +359,7 @@ impl Revisits {
         let Some(number) = self.numbers.get(page) else {
             return Vec::new();
         };
-        let mut memo = self.beliefs.memo(number);
-        memo.number = Some(number.0);
+        let memo = self.beliefs.memo(number, self.findings(number));
         let mut bytes = memo.to_bytes();
         self.policy.memo(number, &mut bytes);
         bytes
@@ -374,7 +383,8 @@ impl Revisits {
 
     /// What is believed of a page.
     pub fn belief(&self, page: u32) -> Option<Belief> {
-        Some(self.beliefs.belief(self.numbers.get(page)?))
+        let number = self.numbers.get(page)?;
+        Some(self.beliefs.belief(number, &self.findings(number)))
     }
 
     /// The chance that the copy of the page is what its server has now.
@@ -385,6 +395,12 @@ impl Revisits {
     /// How fresh the copies are, over all of them or over an even sample when they are many.
     pub fn estimated(&self, now: f64, sample: usize) -> Estimated {
         self.beliefs.estimated(now, sample)
+    }
+
+    /// What visits showed of the page, wherever it is kept.
+    fn findings(&self, number: PageId) -> Findings {
+        let kept = self.policy.findings(number);
+        kept.unwrap_or_else(|| self.beliefs.findings(number))
     }
 
     /// Which of the limits that the policy does not know forbids a visit now.

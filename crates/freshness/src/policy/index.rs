@@ -6,7 +6,7 @@ use super::beliefs::Beliefs;
 use super::priced::Worth;
 use super::shape::{Shape, Stake};
 use super::signals::Signals;
-use super::{Outcome, Setup};
+use super::{Outcome, Seen, Setup};
 use crate::estimate::Evidence;
 use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
@@ -102,6 +102,7 @@ impl Worth for Index {
         page: PageId,
         server: ServerId,
         weight: f64,
+        _: Seen,
         from: &mut Reader,
     ) -> Option<()> {
         self.signals.restore(page, from)?;

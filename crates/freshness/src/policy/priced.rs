@@ -15,8 +15,8 @@ mod keep;
 use super::market::Market;
 use super::queue::{Due, DueQueues};
 use super::shape::Stake;
-use super::{Change, Classes, Limit, Limits, Next, Outcome, Policy, Setup};
-use crate::estimate::Evidence;
+use super::{Change, Classes, Limit, Limits, Next, Outcome, Policy, Seen, Setup};
+use crate::estimate::{Evidence, Findings};
 use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
 use edition::{Edition, Terms};
@@ -79,15 +79,21 @@ pub(super) trait Worth: Send {
     /// be wrong, and only a visit can tell.
     fn ceiling_rounds(&self) -> f64;
 
+    /// What visits to the page have shown of its rate, where it is kept.
+    fn findings(&self, _page: PageId) -> Option<Findings> {
+        None
+    }
+
     /// Writes down what is known of a page, so that [`restore`](Self::restore) knows it again.
     fn memo(&self, page: PageId, to: &mut Writer);
 
-    /// Adds a page of which this was written; nothing happens when it is not understood.
+    /// Adds a page of which this was seen and written; nothing happens when it is not understood.
     fn restore(
         &mut self,
         page: PageId,
         server: ServerId,
         weight: f64,
+        seen: Seen,
         from: &mut Reader,
     ) -> Option<()>;
 
@@ -541,10 +547,12 @@ impl<W: Worth> Policy for Priced<W> {
     }
 
     fn hold(&mut self, page: PageId, seconds: f64) {
-        if self.held.len() <= page.index() {
-            self.held.resize(page.index() + 1, 0.0);
-        }
-        self.held[page.index()] = seconds as f32;
+        self.set_held(page, seconds as f32);
+        self.queue(page);
+    }
+
+    fn findings(&self, page: PageId) -> Option<Findings> {
+        self.worth.findings(page)
     }
 
     fn limit(&self, page: PageId) -> Option<Limit> {
@@ -632,8 +640,16 @@ impl<W: Worth> Policy for Priced<W> {
         self.write_memo(page, &mut Writer(to));
     }
 
-    fn restore(&mut self, page: PageId, server: ServerId, weight: f64, memo: &[u8]) -> bool {
-        self.read_memo(page, server, weight, Reader(memo)).is_some()
+    fn restore(
+        &mut self,
+        page: PageId,
+        server: ServerId,
+        weight: f64,
+        seen: Seen,
+        memo: &[u8],
+    ) -> bool {
+        self.read_memo(page, server, weight, seen, Reader(memo))
+            .is_some()
     }
 
     fn learnt(&self, to: &mut Vec<u8>) {
@@ -651,6 +667,13 @@ impl<W: Worth> Priced<W> {
             self.places.resize(page.index() + 1, Place::new(0));
         }
         self.places[page.index()] = place;
+    }
+
+    fn set_held(&mut self, page: PageId, seconds: f32) {
+        if self.held.len() <= page.index() {
+            self.held.resize(page.index() + 1, 0.0);
+        }
+        self.held[page.index()] = seconds;
     }
 
     fn count_in(&mut self, server: ServerId) {
