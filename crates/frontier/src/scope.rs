@@ -140,7 +140,7 @@ impl Scope {
     /// Whether the URL that a page of the crawl redirects to belongs to it. Where seeds are pages, it
     /// does wherever it is: it is the page that was meant.
     pub fn judge_redirect(&self, url: &Url, depth: u16) -> Judgement {
-        if self.reach == Reach::Page {
+        if self.reach == Some(Reach::Page) {
             self.judge_place(url, true)
         } else {
             self.judge(url, depth)

@@ -149,7 +149,8 @@ impl SeedList {
             new.insert(url, *reach);
         }
         self.removed.retain(|seed| !new.contains_key(seed));
-        self.added.retain(|seed| !new.contains_key(&normal(&seed.url)));
+        self.added
+            .retain(|seed| !new.contains_key(&normal(&seed.url)));
         let count = new.len();
         // in the order in which they were given
         for scope::Seed { url, .. } in seeds {

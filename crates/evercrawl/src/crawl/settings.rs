@@ -45,12 +45,7 @@ fn stand_beside(config: &mut Config, text: &str, path: &Path) {
         &mut config.fetch.proxy_login_file,
         &mut config.log.file,
     ];
-    for file in single
-        .into_iter()
-        .flatten()
-        .chain(secrets)
-        .chain(of_rules)
-    {
+    for file in single.into_iter().flatten().chain(secrets).chain(of_rules) {
         let found = beside.join(&*file);
         // kept with the crawl, which may go on from elsewhere
         *file = std::path::absolute(&found).unwrap_or(found);

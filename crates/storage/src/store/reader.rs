@@ -8,7 +8,7 @@ use super::account::{Account, Counted, count_pages};
 use super::directory::{self, Identity, Key, read_identity};
 use super::host::{self, Extent, HostRow, UNIT};
 use super::record::{self, Record};
-use super::scan::{BLOCK, block, in_order};
+use super::scan::{BLOCK, block, blocks, in_order};
 use super::summary::{Listed, StateCounts, Totals, Zone};
 use super::tables::{Table, Tables};
 use super::{HostId, Observations, PageAddress, PageId, PageRow, Position, admission, brief, page};
@@ -243,7 +243,7 @@ impl Reader {
         let pages = self.page_count()?;
         let look = |number: u64| -> Result<Vec<PageId>> {
             let mut found = Vec::new();
-            self.look(block(number, pages), |id, slot| {
+            self.admitted(block(number, pages), |id, slot| {
                 let is_wanted = slot
                     .first_chunk()
                     .is_some_and(|print| wanted.contains(print));
@@ -262,7 +262,7 @@ impl Reader {
     }
 
     /// Looks at the slots of these pages.
-    fn look(&self, pages: Range<u32>, mut at: impl FnMut(PageId, &[u8])) -> Result<()> {
+    fn admitted(&self, pages: Range<u32>, mut at: impl FnMut(PageId, &[u8])) -> Result<()> {
         let mut bytes = vec![0; pages.len() * admission::SLOT];
         let offset = u64::from(pages.start) * admission::SLOT as u64;
         self.tables.read(Table::Admissions, &mut bytes, offset)?;
@@ -275,7 +275,7 @@ impl Reader {
     /// The page of a range that has this fingerprint.
     fn with_fingerprint(&self, pages: Range<u32>, fingerprint: u128) -> Result<Option<PageId>> {
         let mut found = None;
-        self.look(pages, |id, slot| {
+        self.admitted(pages, |id, slot| {
             if found.is_none() && slot.starts_with(&fingerprint.to_le_bytes()) && is_whole(slot) {
                 found = Some(id);
             }
