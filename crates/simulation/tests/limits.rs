@@ -166,8 +166,9 @@ fn a_restart_changes_no_decision() {
 }
 
 /// The same when another robot takes all hosts over each time, from what was exported of them: the same due
-/// times and beliefs to the last bit, the same visits at the same times, within the second that a host is let
-/// alone after a start.
+/// times and beliefs to the last bit (the bottle compares them), the same visits at the same times, within the
+/// second that a host is left alone: ages are told in milliseconds, and a robots.txt that is due with a page may have its turn
+/// before it or after it.
 #[test]
 fn a_move_to_another_crawl_changes_no_decision() {
     nothing_changes(true);
@@ -187,7 +188,7 @@ fn nothing_changes(moves: bool) {
     let mut visits = 0;
     for (page, times) in &without.by_page {
         let other = &with.by_page[page];
-        let differ = |(a, b): &(&f64, &f64)| (*a - *b).abs() > 1.0;
+        let differ = |(a, b): &(&f64, &f64)| (*a - *b).abs() > 1.001;
         assert_eq!(times.iter().zip(other).find(differ), None, "page {page}");
         assert_eq!(times.len(), other.len(), "page {page}");
         visits += times.len();
