@@ -1,6 +1,6 @@
 //! Settings for some hosts and pages, and the hours of the day.
 
-use super::{Answers, Crawler, answer, html, missing, say, wait_until};
+use super::{Answers, Crawler, answer, html, say, wait_until};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
