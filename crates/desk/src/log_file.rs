@@ -210,8 +210,11 @@ mod tests {
         log.write_all(b"lost number 1\n").unwrap();
         log.write_all(b"lost number 2\n").unwrap();
         fs::remove_dir(&aside).unwrap();
-        log.write_all(b"back\n").unwrap();
-        assert_eq!(read(&path), "2 lines could not be written here\nback\n");
+        log.write_all(b"back again\n").unwrap();
+        assert_eq!(
+            read(&path),
+            "2 lines could not be written here\nback again\n"
+        );
         assert_eq!(read(&aside), "0123456789\n");
     }
 }

@@ -203,8 +203,8 @@ fn pages_may_be_visited_between_two_steps() {
         steps += 1;
         // a page has a new copy every now and then: that is the one that counts
         if steps % 7 == 0 && visited < PAGES {
-            let body = body(visited, VERSIONS - 1);
-            let mut answer = exchange(&url(visited), &body);
+            let (url, body) = (url(visited), body(visited, VERSIONS - 1));
+            let mut answer = exchange(&url, &body);
             answer.time = NOW + steps;
             let place = archive.append(&packer.response(&answer)).unwrap();
             archive.sync().unwrap();
