@@ -7,6 +7,7 @@
 //! by, then revisits are counted (`revisit_us`): processor time of the process, the simulated web and archivist
 //! included. `longest_step_ms` is the longest step by the processor time of the thread.
 
+use freshness::revisits::Rank;
 use frontier::politeness::Answer;
 use frontier::robots::{Fetched, Standing};
 use frontier::scope::Scope;
@@ -15,12 +16,14 @@ use robot::config::Config;
 use robot::keeper::{Actions, Keeper, Until};
 use robot::message::{Done, Event, Job, Stored, Task, Visit, VisitResult, Visited, Write};
 use robot::notes::Cut;
+use robot::overrides::PageTerms;
 use robot::reading::Rules;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use storage::{HostId, Outcome, PageId, PageRow};
+use url::Url;
 
 const START: f64 = 1_800_000_000.0;
 const MEASURED: u64 = 200_000;
@@ -83,7 +86,7 @@ impl Crawl {
     fn open() -> Self {
         let mut config = Config::default();
         config.budget.connections = CONNECTIONS;
-        let scope = Scope::new(&config.scope, &[]).expect("there is nothing to be wrong");
+        let scope = Scope::new(&config.scope, &[] as &[Url]).expect("there is nothing to be wrong");
         let rules = Arc::new(Rules::new(&config, scope));
         let (clock, now) = (Clock::virtually("a"), now(START));
         let keeper = Keeper::new(config, Until::Stopped, rules, clock, now, None);
@@ -143,7 +146,7 @@ impl Crawl {
             self.next_commit = f64::INFINITY;
             let visits = std::mem::take(&mut self.unstored);
             return vec![Event::Stored(Stored {
-                visits,
+                visits: visits.into_iter().map(|page| (page, None)).collect(),
                 ..Stored::default()
             })];
         }
@@ -219,7 +222,11 @@ fn visited(visit: &Visit, at: Now, changed: bool) -> Visited {
             page: visit.page,
             host: visit.host,
             new: visit.new,
-            weight: 1.0,
+            terms: PageTerms {
+                rank: Rank::from(1.0),
+                minor_counts: false,
+                gone_seconds: 30.0 * 86_400.0,
+            },
             at,
             result: VisitResult::Copy {
                 outcome,

@@ -55,13 +55,13 @@ struct Report {
     estimates: Option<Estimates>,
     places: Vec<Coverage>,
     agreement: Vec<Agreement>,
-    servers: Places,
-    routers: Places,
+    servers: Kind,
+    routers: Kind,
 }
 
 /// What is known of the places of some of the addresses.
 #[derive(Serialize)]
-struct Places {
+struct Kind {
     addresses: usize,
     places: Vec<Coverage>,
     agreement: Vec<Agreement>,
@@ -121,12 +121,12 @@ fn sum_up(store: &Store, window: f64, seed: u64) -> Result<Report> {
         .flat_map(|route| route.hops.iter().map(|hop| hop.0))
         .collect();
     let of = |is_server: bool| {
-        let own = located.iter().filter(|l| match is_server {
-            true => targets.contains_key(&l.address),
-            false => hops.contains(&l.address) && !targets.contains_key(&l.address),
+        let own = located.iter().filter(|l| {
+            let is_target = targets.contains_key(&l.address);
+            is_target == is_server && (is_server || hops.contains(&l.address))
         });
         let places: Vec<_> = own.map(|l| l.places.clone()).collect();
-        Places {
+        Kind {
             addresses: places.len(),
             places: coverage(&places),
             agreement: agreement(&places),
@@ -257,7 +257,8 @@ fn places(report: &Report) -> String {
             "same country>",
             "mean distance>",
         ];
-        text += &format!("\nAgreement:\n{}", table(&header, &rows));
+        text += "\nAgreement:\n";
+        text += &table(&header, &rows);
     }
     text
 }

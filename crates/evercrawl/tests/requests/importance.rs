@@ -4,9 +4,10 @@ use super::{Answers, Crawler, html, missing, say};
 
 /// All pages link to /hub, and one to /lone.
 fn site(last: u8) -> Answers {
-    let links: String = (0..15)
+    let links: Vec<String> = (0..15)
         .map(|page| format!("<a href=/{page}>{page}</a> "))
         .collect();
+    let links = links.concat();
     Answers::new(last, move |path| match path {
         "/robots.txt" => missing(),
         "/" => html(&format!(

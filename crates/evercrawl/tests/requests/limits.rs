@@ -3,9 +3,10 @@
 use super::{Answers, Crawler, html, missing, say};
 
 fn shop(last: u8) -> Answers {
-    let links: String = (0..30)
+    let links: Vec<String> = (0..30)
         .map(|item| format!("<a href=/item/{item}>{item}</a> "))
         .collect();
+    let links = links.concat();
     Answers::new(last, move |path| match path {
         "/robots.txt" => missing(),
         "/" => html(&format!("<p>The shop.</p>{links}<a href=/about>about</a>")),

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 fn timed(last: u8, pages: usize) -> (Answers, Arc<Mutex<Vec<SystemTime>>>) {
     let times = Arc::new(Mutex::new(Vec::new()));
     let kept = times.clone();
-    let links: String = (1..pages)
+    let links: Vec<String> = (1..pages)
         .map(|page| format!("<a href=/{page}>{page}</a> "))
         .collect();
+    let links = links.concat();
     let site = Answers::new(last, move |path| {
         kept.lock().unwrap().push(SystemTime::now());
         match path {

@@ -22,6 +22,7 @@ const TIGHT: f64 = 0.001;
 const ELSEWHERE: f64 = 0.1;
 
 /// Runs the experiment.
+#[allow(clippy::too_many_lines)] // one setting after the other
 pub fn run(lab: &Lab) -> Result<Outcome> {
     // evenly, or the mean over fleets would be that of the small ones
     let fleets: &[usize] = match (lab.full, lab.quick) {

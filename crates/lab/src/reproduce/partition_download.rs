@@ -208,6 +208,7 @@ impl Table<'_> {
     }
 }
 
+#[allow(clippy::too_many_lines)] // a list
 fn relations(
     (few, robots): (usize, usize),
     share: f64,

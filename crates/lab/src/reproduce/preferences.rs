@@ -92,10 +92,8 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
     if let (Some(folder), false) = (&lab.data, lab.quick) {
         let setting = Setting::recorded(lab, folder)?;
         rows.extend(ask("recorded", &setting, Unit::Hosts, &FEW, false)?);
-        words += &format!(
-            "; the host graph of the UK in 1996, one draw: {}",
-            setting.words()
-        );
+        words += "; the host graph of the UK in 1996, one draw: ";
+        words += &setting.words();
         names.push(("recorded", "hosts"));
     }
     Ok(Outcome {
