@@ -26,6 +26,14 @@ fn weight(crawler: &Crawler, url: &str) -> f64 {
     why["weight"].as_f64().unwrap_or(1.0)
 }
 
+/// Only a crawl at work knows how much pages matter.
+fn wait_for_answers(crawler: &Crawler) {
+    super::wait_until("it answers", || {
+        let status = say(crawler, &["status", "--json"]);
+        status.contains("\"running\":true") && status.contains("\"silent\":false")
+    });
+}
+
 #[test]
 fn links_weigh_and_are_remembered() {
     let site = site(161);
@@ -38,9 +46,7 @@ fn links_weigh_and_are_remembered() {
     for start in 0..2 {
         // after a kill what was kept at the end of the first start is still known
         let process = crawler.start(&[]);
-        super::wait_until("it answers", || {
-            say(&crawler, &["status", "--json"]).contains("\"running\":true")
-        });
+        wait_for_answers(&crawler);
         // fifteen pages link to the hub, one to the others, none to the front page
         assert_eq!(
             weight(&crawler, &site.url("/hub")),
@@ -60,9 +66,7 @@ fn links_weigh_and_are_remembered() {
     // settings of another start hold for all pages
     crawler = crawler.with("weights.links", "0.5");
     let process = crawler.start(&[]);
-    super::wait_until("it answers", || {
-        say(&crawler, &["status", "--json"]).contains("\"running\":true")
-    });
+    wait_for_answers(&crawler);
     assert_eq!(weight(&crawler, &site.url("/hub")), 3.0);
     process.kill();
 }
