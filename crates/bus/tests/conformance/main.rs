@@ -2,6 +2,7 @@
 
 mod faults;
 mod rig;
+mod security;
 mod servers;
 mod suite;
 

@@ -44,6 +44,30 @@ impl Cluster {
         Some(cluster)
     }
 
+    /// A server with a configuration that reads its environment.
+    pub async fn with(sample: PathBuf, environment: &[(&str, String)], port: u16) -> Option<Self> {
+        let program = program().or_else(|| {
+            eprintln!("skipped: no nats-server; scripts/get-nats-server fetches one");
+            None
+        })?;
+        let child = Command::new(&program)
+            .arg("-c")
+            .arg(sample)
+            .envs(environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let cluster = Self {
+            program,
+            directory: tempfile::tempdir().expect("a directory"),
+            ports: vec![port],
+            children: vec![Some(child.expect("nats-server starts"))],
+        };
+        listens(port).await;
+        Some(cluster)
+    }
+
     /// Starts a server that does not run.
     pub fn run(&mut self, at: usize) {
         let log = self.directory.path().join(format!("{at}.log"));
