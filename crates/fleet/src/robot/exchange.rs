@@ -138,11 +138,21 @@ impl Robot {
     fn take(&mut self, parcel: Parcel) {
         match parcel.unit() {
             Unit::Register(_) => self.register_parcel(parcel),
+            Unit::Server(_) if !self.takes_page(&parcel) => self.tally.refused += 1,
             unit @ Unit::Server(_) => {
                 self.hold(unit, 0);
                 self.draft.records.push(Record::Admit(parcel));
             }
         }
+    }
+
+    /// Whether the robot, and every group that it is in, wants the page.
+    fn takes_page(&self, parcel: &Parcel) -> bool {
+        self.levels.iter().all(|level| {
+            let plan = level.plan.as_ref();
+            let seat = plan.and_then(|plan| plan.seat(level.branch));
+            seat.is_none_or(|seat| seat.filter.takes_page(&parcel.name, &parcel.path))
+        })
     }
 
     pub(super) fn on_visited(&mut self, unit: Unit, row: Arc<[u8]>, links: Vec<Parcel>) {

@@ -4,6 +4,7 @@ use super::{Robot, Route};
 use crate::identity::{Millis, Unit};
 use crate::io::{Output, Token};
 use crate::moves::Ages;
+use crate::plan::Standing;
 use crate::record::Record;
 
 /// What a robot has to do with a unit; with all others nothing (`Foreign`).
@@ -87,8 +88,16 @@ impl Robot {
             let mine = match self.route(unit) {
                 Route::Mine => true,
                 Route::To(_) => false,
+                Route::Refused if self.displaced() => {
+                    self.tally.refused += 1;
+                    self.on_handed(unit);
+                    continue;
+                }
                 // nobody to give it to: it stays, and is not used
-                Route::Refused | Route::Unknown => continue,
+                Route::Refused | Route::Unknown => {
+                    self.rest(unit);
+                    continue;
+                }
             };
             let hold = &self.units[&unit];
             match hold {
@@ -97,6 +106,24 @@ impl Robot {
                 _ => {}
             }
         }
+    }
+
+    /// The unit is nobody's at present: whoever gets it cannot know when we asked it last.
+    fn rest(&mut self, unit: Unit) {
+        if let Some(hold @ Hold::Own { .. }) = self.units.get_mut(&unit) {
+            let quiet_until = self.now + self.settings.interval + self.settings.longest;
+            let quiet_until = quiet_until.max(hold.quiet_until());
+            *hold = Hold::Arriving { quiet_until };
+        }
+    }
+
+    /// Whether the robot, or a group that it is in, has no share any more.
+    fn displaced(&self) -> bool {
+        self.levels.iter().any(|level| {
+            let plan = level.plan.as_ref();
+            let seat = plan.and_then(|plan| plan.seat(level.branch));
+            plan.is_some() && seat.is_none_or(|seat| seat.standing != Standing::Active)
+        })
     }
 
     /// Asks for all that is known of a unit.
@@ -161,9 +188,9 @@ impl Robot {
 
     /// Says how far the robot has come, when nothing stands in the way.
     fn settle(&mut self) {
-        let nothing_to_hand = !(self.units.values())
-            .any(|hold| matches!(hold, Hold::Closing { .. } | Hold::Packed { .. }));
-        if !nothing_to_hand {
+        let on_the_way = |hold| matches!(hold, &Hold::Closing { .. } | &Hold::Packed { .. });
+        let stays = self.displaced() && !self.units.is_empty();
+        if stays || self.units.values().any(on_the_way) {
             return;
         }
         for level in &mut self.levels {

@@ -2,12 +2,15 @@
 
 use super::{Robot, Task};
 use crate::flaw::Flaw;
-use crate::identity::{GroupId, Member, Session, Unit};
+use crate::identity::{GroupId, Member, RobotId, Session, Unit};
 use crate::io::{Output, Token};
 use crate::key::{Key, Progress, Value, What};
 use crate::parcel::{Subject, To};
-use crate::plan::{Plan, Seat, Version};
+use crate::plan::{Plan, Seat, Standing, Version};
 use crate::record::{Record, Shared};
+
+/// No tree is deeper.
+const MOST_LEVELS: usize = 16;
 
 /// A group above the robot.
 #[derive(Debug)]
@@ -28,21 +31,31 @@ pub(super) struct Level {
 }
 
 impl Level {
-    pub(super) fn all(settings: &super::Settings) -> Vec<Self> {
-        let below = settings.path[1..].iter().map(|&group| Member::Group(group));
-        let branches = below.chain([Member::Robot(settings.robot)]);
-        (settings.path.iter().zip(branches))
-            .map(|(&group, branch)| Self {
-                group,
-                branch,
-                plan: None,
-                durable: Version::default(),
-                settled: Version::default(),
-                taken: Vec::new(),
-                asked: Vec::new(),
-            })
+    pub(super) fn new(group: GroupId, branch: Member) -> Self {
+        Self {
+            group,
+            branch,
+            plan: None,
+            durable: Version::default(),
+            settled: Version::default(),
+            taken: Vec::new(),
+            asked: Vec::new(),
+        }
+    }
+
+    /// The levels of a path, the fleet first.
+    pub(super) fn all(robot: RobotId, path: &[GroupId]) -> Vec<Self> {
+        let branches = branches(robot, path);
+        (path.iter().zip(branches))
+            .map(|(&group, branch)| Self::new(group, branch))
             .collect()
     }
+}
+
+/// The member of each group of a path that leads to the robot.
+fn branches(robot: RobotId, path: &[GroupId]) -> impl Iterator<Item = Member> + '_ {
+    let below = path.iter().skip(1).map(|&group| Member::Group(group));
+    below.chain([Member::Robot(robot)])
 }
 
 /// Where a unit belongs, as far as a robot can see.
@@ -59,6 +72,59 @@ pub enum Route {
 }
 
 impl Robot {
+    /// The groups above, as their plans say: each names the one above it. What was known of a
+    /// group stays known, so that no lower plan of it is ever taken for news.
+    pub(super) fn climb(&mut self) {
+        let home = self.home();
+        let mut path = vec![home];
+        while path.len() < MOST_LEVELS {
+            let lowest = path[path.len() - 1];
+            let plan = self.level(lowest).and_then(|level| level.plan.as_ref());
+            let parent = plan.map_or_else(|| self.told_parent(lowest), |plan| plan.parent);
+            match parent {
+                Some(parent) if !path.contains(&parent) => path.push(parent),
+                _ => break,
+            }
+        }
+        path.reverse();
+        if self.levels.iter().map(|level| level.group).eq(path.iter().copied()) {
+            return;
+        }
+        for level in std::mem::take(&mut self.levels) {
+            self.past.insert(level.group, level);
+        }
+        for (&group, branch) in path.iter().zip(branches(self.settings.robot, &path)) {
+            let known = self.past.remove(&group);
+            let mut level = known.unwrap_or_else(|| Level::new(group, branch));
+            level.branch = branch;
+            self.outputs.push(Output::Poll(group));
+            self.levels.push(level);
+        }
+        self.plans_changed = true;
+        self.news = true;
+    }
+
+    /// The group above another, as the settings say.
+    fn told_parent(&self, group: GroupId) -> Option<GroupId> {
+        let position = self.settings.path.iter().position(|told| *told == group)?;
+        position.checked_sub(1).map(|above| self.settings.path[above])
+    }
+
+    /// The group that the robot is a member of.
+    pub(super) fn home(&self) -> GroupId {
+        *self.settings.path.last().expect("a robot has a group")
+    }
+
+    fn level(&self, group: GroupId) -> Option<&Level> {
+        let above = self.levels.iter().find(|level| level.group == group);
+        above.or_else(|| self.past.get(&group))
+    }
+
+    pub(super) fn level_mut(&mut self, group: GroupId) -> Option<&mut Level> {
+        let above = self.levels.iter_mut().find(|level| level.group == group);
+        above.or_else(|| self.past.get_mut(&group))
+    }
+
     /// Where a unit belongs.
     pub fn route(&self, unit: Unit) -> Route {
         self.route_from(0, unit)
@@ -116,7 +182,13 @@ impl Robot {
             Value::Plan(plan) => self.on_plan(key, revision, plan),
             Value::Grant(grant) => self.on_grant(key.group, grant),
             Value::Quiet(quiet) => self.on_quiet(*quiet),
-            Value::Lease(_) | Value::Summary(_) => {}
+            Value::Summary(summary) => {
+                if let What::Summary(group) = key.what {
+                    let member = (key.group, group);
+                    self.groups.heard(member, summary.beat, self.now);
+                }
+            }
+            Value::Lease(_) | Value::Charter(_) => {}
         }
         self.named.insert(key);
         self.seen.insert(key, (revision, value));
@@ -156,8 +228,9 @@ impl Robot {
         self.draft.adopted.push((key.group, plan.version));
         self.plans_changed = true;
         if self.session.is_some_and(|s| plan.dead.contains(&s)) {
-            self.reset();
+            return self.reset();
         }
+        self.climb();
     }
 
     pub(super) fn swap(&mut self, token: Token, key: Key, revision: u64, value: Value) {
@@ -199,7 +272,7 @@ impl Robot {
             let heirs_ready = plan.dead.iter().all(|dead| level.taken.contains(dead));
             level.durable == plan.version
                 && heirs_ready
-                && (plan.seats.iter().filter(|seat| seat.member != level.branch)).all(|seat| {
+                && (plan.asked().filter(|seat| seat.member != level.branch)).all(|seat| {
                     self.progress_of(level.group, seat.member, seat.incarnation)
                         .and_then(|progress| progress.settled.get(&level.group))
                         .is_some_and(|settled| *settled >= plan.version)
@@ -238,17 +311,27 @@ impl Robot {
             if answers {
                 read(To::Member(level.branch));
             }
-            if plan.maker == self.settings.robot && depth + 1 == self.levels.len() {
-                for key in self.seen.keys().filter(|key| key.group == level.group) {
-                    if let What::Lease(robot) = key.what
-                        && plan.seat(Member::Robot(robot)).is_none()
-                        && robot != self.settings.robot
-                    {
-                        read(To::Member(Member::Robot(robot)));
-                    }
-                }
+            if plan.maker == self.settings.robot {
+                self.unread(plan, depth).for_each(|member| read(To::Member(member)));
             }
         }
         subjects
+    }
+
+    /// Members that read nothing, or not for the group: they left, died out or wait for a seat.
+    fn unread<'a>(&'a self, plan: &'a Plan, depth: usize) -> impl Iterator<Item = Member> + 'a {
+        let home = depth + 1 == self.levels.len();
+        (self.seen.keys())
+            .filter(|key| key.group == plan.group)
+            .filter_map(move |key| match key.what {
+                What::Lease(robot) => (home && robot != self.settings.robot)
+                    .then_some(Member::Robot(robot)),
+                What::Summary(group) => Some(Member::Group(group)),
+                _ => None,
+            })
+            .filter(|member| {
+                let seat = plan.seat(*member);
+                seat.is_none_or(|seat| seat.standing == Standing::Empty)
+            })
     }
 }

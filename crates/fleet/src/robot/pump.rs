@@ -170,7 +170,8 @@ impl Robot {
             }
             at += 1;
             for (group, version) in draft.adopted.drain(..) {
-                if let Some(level) = self.levels.iter_mut().find(|l| l.group == group) {
+                let past = self.past.values_mut();
+                if let Some(level) = self.levels.iter_mut().chain(past).find(|l| l.group == group) {
                     level.durable = version;
                     self.news = true;
                 }
@@ -244,8 +245,8 @@ impl Robot {
             match after {
                 After::Bound(name) => self.on_bound(&name),
                 After::Taken(group, version, session) => {
-                    let level = self.levels.iter_mut().find(|l| l.group == group);
-                    let present = level
+                    let present = self
+                        .level_mut(group)
                         .filter(|l| l.plan.as_ref().is_some_and(|plan| plan.version == version));
                     if let Some(level) = present {
                         level.taken.push(session);

@@ -85,18 +85,30 @@ impl Robot {
             total.state = total.state.wrapping_add(counters.state);
             total.asked = total.asked.min(counters.asked);
         };
-        for seat in &plan.seats {
+        for seat in plan.asked() {
             let progress = self.progress_of(plan.group, seat.member, seat.incarnation);
             let own = self.has(seat).then(|| self.counters_now());
             add(own.or_else(|| progress.map(|progress| progress.counters)));
         }
+        let asked = |member: Member| plan.asked().any(|seat| seat.member == member);
         for (key, (_, value)) in &self.seen {
-            let Value::Lease(lease) = value else { continue };
-            let seated = plan.seat(Member::Robot(lease.session.robot)).is_some();
-            let over = lease.sealed || self.observer.expired(lease.session, self.now);
-            let own = Some(lease.session) == self.session;
-            if key.group == plan.group && !seated && !over && !own {
-                add(Some(lease.progress.counters));
+            if key.group != plan.group {
+                continue;
+            }
+            match (key.what, value) {
+                (_, Value::Lease(lease)) if !asked(Member::Robot(lease.session.robot)) => {
+                    if Some(lease.session) == self.session {
+                        add(Some(self.counters_now()));
+                    } else if !lease.sealed && !self.observer.expired(lease.session, self.now) {
+                        add(Some(lease.progress.counters));
+                    }
+                }
+                (What::Summary(group), Value::Summary(summary))
+                    if !asked(Member::Group(group)) && self.group_lives(plan.group, group) =>
+                {
+                    add(Some(summary.progress.counters));
+                }
+                _ => {}
             }
         }
         total

@@ -56,6 +56,7 @@ pub fn value(key: Key, bytes: &[u8]) -> Result<Value, WireError> {
         (Value::Lease(lease), What::Lease(robot)) => lease.session.robot == robot,
         (Value::Grant(_), What::Grant)
         | (Value::Summary(_), What::Summary(_))
+        | (Value::Charter(_), What::Charter)
         | (Value::Quiet(_), What::Quiet) => true,
         _ => false,
     };
@@ -69,7 +70,12 @@ pub fn value(key: Key, bytes: &[u8]) -> Result<Value, WireError> {
         }
         Value::Grant(grant) => within("shares", grant.shares.len(), MEMBERS)?,
         Value::Summary(summary) => within("representatives", summary.representatives.len(), 64)?,
-        Value::Lease(_) | Value::Quiet(_) => {}
+        Value::Lease(lease) => within("responses", lease.responses.len(), MEMBERS)?,
+        Value::Charter(charter) => {
+            within("groups", charter.groups.len(), MEMBERS)?;
+            within("filters", charter.filters.len(), MEMBERS)?;
+        }
+        Value::Quiet(_) => {}
     }
     Ok(value)
 }

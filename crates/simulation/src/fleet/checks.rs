@@ -115,7 +115,8 @@ impl Checks {
     }
 }
 
-/// A new plan moves nothing between members that both plans have, but for what the table lists.
+/// A new plan moves nothing between members that both plans have and that weigh what they did, but
+/// for what the table lists.
 pub fn moves_only_what_it_must(
     before: &Plan,
     after: &Plan,
@@ -133,7 +134,16 @@ pub fn moves_only_what_it_must(
         let (Some(old), Some(new)) = (before.owner(unit, flaw), after.owner(unit, flaw)) else {
             continue;
         };
-        if old != new && active(after, old) && active(before, new) {
+        let capacity = |plan: &Plan, member| plan.seat(member).map_or(0, |seat| seat.capacity);
+        // a group with more robots than before takes from others, one with fewer gives
+        let weighed = capacity(after, old) < capacity(before, old)
+            || capacity(after, new) > capacity(before, new);
+        let filtered = [old, new].iter().any(|member| {
+            let filter = |plan: &Plan| plan.seat(*member).map(|seat| seat.filter.clone());
+            filter(before) != filter(after)
+        });
+        let stayed = active(after, old) && active(before, new);
+        if old != new && stayed && !weighed && !filtered {
             return broken(
                 "ring by identity",
                 format!(

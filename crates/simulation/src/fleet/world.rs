@@ -209,6 +209,8 @@ impl<'a> World<'a> {
                 robots.entry(*group).or_default().push(robot);
             }
         }
+        let pairs = self.scenario.robots.iter().flat_map(|path| path.windows(2));
+        let parents: BTreeMap<GroupId, GroupId> = pairs.map(|p| (p[1], p[0])).collect();
         let maker = |mut group: GroupId| loop {
             match members[&group].first().expect("groups have members") {
                 Member::Robot(robot) => return *robot,
@@ -219,6 +221,7 @@ impl<'a> World<'a> {
         let plans: Vec<Plan> = (members.iter())
             .map(|(group, members)| {
                 let mut plan = Plan::new(*group, version, maker(*group));
+                plan.parent = parents.get(group).copied();
                 plan.seats = (members.iter())
                     .map(|member| match member {
                         Member::Robot(_) => Seat::new(*member, 1, 1),

@@ -1,10 +1,13 @@
 //! What a group's partitioner says of the group to the one above.
 
 use super::super::{Robot, Task};
-use crate::identity::{GroupId, Member};
+use crate::identity::{GroupId, Member, RobotId};
 use crate::key::{Key, Progress, Summary, Value, What};
 use crate::plan::{Plan, Standing};
-use crate::representatives;
+use crate::representatives::{self, Candidate};
+
+/// Milliseconds of a robot that nobody has measured.
+const UNMEASURED: f64 = 100.0;
 
 impl Robot {
     pub(super) fn summary_of(&self, parent: GroupId, group: GroupId) -> Option<&Summary> {
@@ -33,7 +36,11 @@ impl Robot {
         let summary = self.summary(depth, plan, before.as_ref());
         let revision = self.seen.get(&key).map_or(0, |(revision, _)| *revision);
         let due = self.now >= self.partitioner.summed_at + self.settings.term.lasts / 6;
-        if before.as_ref() == Some(&summary) && !due {
+        let same = (before.as_ref()).is_some_and(|before| {
+            let beat = summary.beat;
+            Summary { beat, ..before.clone() } == summary
+        });
+        if same && !due {
             return;
         }
         self.partitioner.summing = true;
@@ -57,7 +64,7 @@ impl Robot {
             )
                 -> &std::collections::BTreeMap<GroupId, crate::plan::Version>,
                          own: crate::plan::Version| {
-                (plan.seats.iter())
+                (plan.asked())
                     .map(|seat| {
                         if self.has(seat) {
                             return own;
@@ -92,11 +99,45 @@ impl Robot {
             }
         }
         total.rounds = self.rounds_kept(depth, plan);
+        let present = before.map_or(&[][..], |before| &before.representatives);
         Summary {
             maker: self.settings.robot,
+            beat: before.map_or(0, |before| before.beat) + 1,
             capacity,
-            representatives: representatives::first(&robots),
+            representatives: self.representatives(plan.group, &robots, present),
             progress: total,
         }
+    }
+
+    /// Who answers for the group: by what the robots say of each other and of themselves, which
+    /// is known of siblings only. Groups send those who answer for them.
+    fn representatives(
+        &self,
+        group: GroupId,
+        robots: &[RobotId],
+        present: &[RobotId],
+    ) -> Vec<RobotId> {
+        let leases = || {
+            let here = self.seen.iter().filter(move |(key, _)| key.group == group);
+            here.filter_map(|(_, (_, value))| match value {
+                Value::Lease(lease) => Some(lease),
+                _ => None,
+            })
+        };
+        let candidates: Vec<Candidate> = (robots.iter())
+            .map(|&robot| {
+                let answers = leases().filter_map(|lease| lease.responses.get(&robot));
+                let mut answers: Vec<u32> = answers.copied().collect();
+                answers.sort_unstable();
+                let response = answers.get(answers.len() / 2).copied();
+                let lease = leases().find(|lease| lease.session.robot == robot);
+                Candidate {
+                    robot,
+                    response: response.map_or(UNMEASURED, f64::from),
+                    load: lease.map_or(0.0, |lease| f64::from(lease.load) / 100.0),
+                }
+            })
+            .collect();
+        representatives::choose(&candidates, present)
     }
 }
