@@ -98,7 +98,8 @@ pub enum Input {
     Load {
         /// Visits wanted at each price.
         demand: crate::demand::Curve,
-        /// Nothing to fetch and nothing under way.
+        /// Nothing to fetch and nothing under way, and nothing waits in the subjects that the robot
+        /// reads, delivered or not.
         idle: bool,
     },
     /// How busy the robot is, from 0 to 100, and in how many milliseconds its siblings answer it:

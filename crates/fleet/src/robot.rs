@@ -105,7 +105,7 @@ enum Task {
     Heal,
     Make,
     Bury,
-    Summary,
+    Summary(GroupId),
     Grant,
     Ask,
     SealLease(Session),
@@ -144,6 +144,8 @@ pub struct Tally {
     pub handed: u64,
     /// Publications that found the stream full.
     pub full: u64,
+    /// URLs that went into the log because their streams were full for long.
+    pub kept_in_log: u64,
     /// Messages and values that nobody can read.
     pub unreadable: u64,
     /// URLs whose names have no server, as the registrar was told again and again.
@@ -304,7 +306,7 @@ impl Robot {
             })
             .collect();
         format!(
-            "{} lease {}; {}; {} arriving, {} own, {} closing, {} packed; {} in custody; pump {}",
+            "{} lease {}; {}; {} arriving, {} own, {} closing, {} packed; {} in custody; pump {}; {} names wait; {:?}",
             self.settings.robot,
             if self.lease_valid(self.now) {
                 "valid"
@@ -318,6 +320,8 @@ impl Robot {
             holds(|hold| matches!(hold, Hold::Packed { .. })),
             self.outbox.len(),
             if self.pump.is_idle() { "idle" } else { "busy" },
+            self.register.waiting.len(),
+            self.counters_now(),
         )
     }
 
@@ -341,7 +345,9 @@ impl Robot {
             Task::Renew(nonce) => self.on_renewed(nonce, outcome),
             Task::SealLease(session) => self.on_lease_sealed(session, outcome),
             Task::SealLog(session) => self.on_log_sealed(session, outcome),
-            Task::Make | Task::Bury | Task::Summary | Task::Grant => self.partitioner.answered(&task),
+            Task::Make | Task::Bury | Task::Summary(_) | Task::Grant => {
+                self.partitioner.answered(&task)
+            }
             Task::Ask => self.on_asked(),
             Task::Heal => {}
             Task::Send(entries) => self.on_sent(&entries, outcome),
@@ -366,6 +372,7 @@ impl Robot {
             self.advance_takeover();
             self.advance_moves();
             self.resend();
+            self.look_at_log();
         }
         self.advance_units();
         if tick {

@@ -35,8 +35,14 @@ impl Robot {
     fn on_batch(&mut self, delivery: Delivery, batch: Batch) {
         let (group, version) = batch.by;
         let level = self.levels.iter().find(|level| level.group == group);
-        let known = level.and_then(|level| level.plan.as_ref());
-        if known.map_or(Version::default(), |plan| plan.version) < version {
+        let known = level.map(|level| {
+            level
+                .plan
+                .as_ref()
+                .map_or(Version::default(), |p| p.version)
+        });
+        // of a group that died out the plan is of no use any more
+        if known.is_some_and(|known| known < version) {
             // the newer plan first; the message comes again
             self.tally.early += 1;
             self.outputs.push(Output::Poll(group));

@@ -1,10 +1,9 @@
 //! The life of a unit at a robot. See the crate's README for the picture.
 
-use super::{Robot, Route};
+use super::{Level, Robot, Route};
 use crate::identity::{Millis, Unit};
 use crate::io::{Output, Token};
 use crate::moves::Ages;
-use crate::plan::Standing;
 use crate::record::Record;
 
 /// What a robot has to do with a unit; with all others nothing (`Foreign`).
@@ -119,11 +118,7 @@ impl Robot {
 
     /// Whether the robot, or a group that it is in, has no share any more.
     fn displaced(&self) -> bool {
-        self.levels.iter().any(|level| {
-            let plan = level.plan.as_ref();
-            let seat = plan.and_then(|plan| plan.seat(level.branch));
-            plan.is_some() && seat.is_none_or(|seat| seat.standing != Standing::Active)
-        })
+        self.levels.iter().any(Level::displaced)
     }
 
     /// Asks for all that is known of a unit.
@@ -189,13 +184,16 @@ impl Robot {
     /// Says how far the robot has come, when nothing stands in the way.
     fn settle(&mut self) {
         let on_the_way = |hold| matches!(hold, &Hold::Closing { .. } | &Hold::Packed { .. });
-        let stays = self.displaced() && !self.units.is_empty();
-        if stays || self.units.values().any(on_the_way) {
+        if self.units.values().any(on_the_way) {
             return;
         }
+        let holds = !self.units.is_empty();
         for level in &mut self.levels {
             let Some(plan) = &level.plan else { continue };
-            let done = level.durable == plan.version
+            // what a group that has no share cannot hand on stays its members' until it can
+            let stays = holds && level.displaced();
+            let done = !stays
+                && level.durable == plan.version
                 && plan.dead.iter().all(|dead| level.taken.contains(dead));
             if done && level.settled != plan.version {
                 level.settled = plan.version;

@@ -6,7 +6,7 @@ mod evict;
 mod members;
 mod summary;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Robot, Task};
 use crate::filter::Block;
@@ -22,8 +22,9 @@ pub(super) struct Partitioner {
     making: bool,
     burying: bool,
     granting: bool,
-    summing: bool,
-    summed_at: Millis,
+    /// Summaries under way, and when they were last written.
+    summing: BTreeSet<GroupId>,
+    summed_at: BTreeMap<GroupId, Millis>,
     evictions: BTreeMap<Session, Eviction>,
     tables: BTreeMap<GroupId, Vec<(Block, Member)>>,
     /// When everybody was first seen to keep to a round.
@@ -49,7 +50,10 @@ impl Partitioner {
             Task::Make => self.making = false,
             Task::Bury => self.burying = false,
             Task::Grant => self.granting = false,
-            _ => self.summing = false,
+            Task::Summary(group) => {
+                self.summing.remove(group);
+            }
+            _ => {}
         }
     }
 }
@@ -177,7 +181,7 @@ impl Robot {
         });
         if dead.is_empty() && !buried {
             let settled = self.all_have(plan, true, &[]);
-            // nobody has a share, so whoever is leaving waits for somebody to come
+            // nobody has a share: whoever comes, or wanted to go, takes it
             if !settled && plan.has_active() {
                 return;
             }
@@ -186,6 +190,11 @@ impl Robot {
                 next.dead.clear();
             }
             self.change(depth, &mut next, settled);
+            if !settled {
+                self.recall(depth, &mut next);
+            }
+        } else {
+            self.recall(depth, &mut next);
         }
         next.dead.extend(dead);
         let said = |plan: &Plan| {

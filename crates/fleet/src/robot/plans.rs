@@ -43,6 +43,13 @@ impl Level {
         }
     }
 
+    /// Whether the branch has no share in the group any more.
+    pub(super) fn displaced(&self) -> bool {
+        let plan = self.plan.as_ref();
+        let seat = plan.and_then(|plan| plan.seat(self.branch));
+        plan.is_some() && seat.is_none_or(|seat| seat.standing != Standing::Active)
+    }
+
     /// The levels of a path, the fleet first.
     pub(super) fn all(robot: RobotId, path: &[GroupId]) -> Vec<Self> {
         let branches = branches(robot, path);
@@ -87,7 +94,12 @@ impl Robot {
             }
         }
         path.reverse();
-        if self.levels.iter().map(|level| level.group).eq(path.iter().copied()) {
+        if self
+            .levels
+            .iter()
+            .map(|level| level.group)
+            .eq(path.iter().copied())
+        {
             return;
         }
         for level in std::mem::take(&mut self.levels) {
@@ -107,7 +119,9 @@ impl Robot {
     /// The group above another, as the settings say.
     fn told_parent(&self, group: GroupId) -> Option<GroupId> {
         let position = self.settings.path.iter().position(|told| *told == group)?;
-        position.checked_sub(1).map(|above| self.settings.path[above])
+        position
+            .checked_sub(1)
+            .map(|above| self.settings.path[above])
     }
 
     /// The group that the robot is a member of.
@@ -195,9 +209,10 @@ impl Robot {
     }
 
     fn on_plan(&mut self, key: Key, revision: u64, plan: &Shared<Plan>) {
-        let Some(level) = self.levels.iter_mut().find(|l| l.group == key.group) else {
+        let Some(depth) = self.levels.iter().position(|l| l.group == key.group) else {
             return;
         };
+        let level = &mut self.levels[depth];
         let current = level
             .plan
             .as_ref()
@@ -216,8 +231,14 @@ impl Robot {
             return;
         }
         level.plan = Some(plan.clone());
-        level.taken.clear();
-        level.asked.clear();
+        for above in &mut self.levels[..=depth] {
+            // what the dead of a group above left is divided by this plan as well
+            if above.plan.as_ref().is_some_and(|p| !p.dead.is_empty()) {
+                above.settled = Version::default();
+            }
+            above.taken.clear();
+            above.asked.clear();
+        }
         if !plan.dead.is_empty() {
             let quiet = self.now + self.settings.interval + self.settings.longest;
             if self.flaw != Some(Flaw::NoQuietTime) {
@@ -280,6 +301,11 @@ impl Robot {
         })
     }
 
+    /// The groups above the robot, the fleet first: their buckets are to be watched.
+    pub fn above(&self) -> impl Iterator<Item = GroupId> + '_ {
+        self.levels.iter().map(|level| level.group)
+    }
+
     /// The newest plans heard of, for whoever looks at the robot.
     pub fn plans(&self) -> impl Iterator<Item = &Shared<Plan>> {
         self.levels.iter().filter_map(|level| level.plan.as_ref())
@@ -312,10 +338,33 @@ impl Robot {
                 read(To::Member(level.branch));
             }
             if plan.maker == self.settings.robot {
-                self.unread(plan, depth).for_each(|member| read(To::Member(member)));
+                self.unread(plan, depth)
+                    .for_each(|member| read(To::Member(member)));
+                self.streams_of_the_buried(plan, &mut subjects);
             }
         }
         subjects
+    }
+
+    /// Groups that died out have streams of their own.
+    fn streams_of_the_buried(&self, plan: &Plan, subjects: &mut Vec<Subject>) {
+        for seat in &plan.seats {
+            let (Member::Group(group), Standing::Empty) = (seat.member, seat.standing) else {
+                continue;
+            };
+            let what = What::Plan;
+            let Some((_, Value::Plan(below))) = self.seen.get(&Key { group, what }) else {
+                continue;
+            };
+            let robots = below.dead.iter().map(|dead| Member::Robot(dead.robot));
+            let members = robots.chain(below.seats.iter().map(|seat| seat.member));
+            let members = members.filter(|_| below.buried.is_some());
+            subjects.extend(members.map(|member| Subject {
+                group,
+                to: To::Member(member),
+            }));
+            self.streams_of_the_buried(below, subjects);
+        }
     }
 
     /// Members that read nothing, or not for the group: they left, died out or wait for a seat.
@@ -324,8 +373,9 @@ impl Robot {
         (self.seen.keys())
             .filter(|key| key.group == plan.group)
             .filter_map(move |key| match key.what {
-                What::Lease(robot) => (home && robot != self.settings.robot)
-                    .then_some(Member::Robot(robot)),
+                What::Lease(robot) => {
+                    (home && robot != self.settings.robot).then_some(Member::Robot(robot))
+                }
                 What::Summary(group) => Some(Member::Group(group)),
                 _ => None,
             })

@@ -1,7 +1,8 @@
 //! The end of a crawl: two rounds of questions in which everybody was idle and nothing changed.
 //!
-//! A URL under way is in somebody's custody until its next holder has it in its log, so a fleet
-//! whose robots are all idle at one instant has nothing left to do. Nobody sees that instant. But
+//! A URL under way is in somebody's custody until its next holder has it in its log, or in the
+//! stream that somebody reads, who is not idle then; so a fleet whose robots are all idle at one
+//! instant has nothing left to do. Nobody sees that instant. But
 //! who says the same twice, and was idle both times, was idle all the time between; and the second
 //! question is put only when everybody has answered the first. That moment is between everybody's
 //! two answers.
@@ -52,7 +53,8 @@ impl Robot {
             .filter_map(|level| Some((level, level.plan.as_ref()?)))
             .any(|(level, plan)| plan.dead.iter().any(|dead| !level.taken.contains(dead)));
         let session = self.session.map_or((0, 0), |s| (s.robot.0, s.incarnation));
-        let state = [session.0, session.1, self.boot.into(), self.pump.written()];
+        let (written, passed_on) = (self.pump.written(), self.tally.passed_on);
+        let state = [session.0, session.1, self.boot.into(), written, passed_on];
         let state: Vec<u8> = state
             .iter()
             .flat_map(|number| number.to_le_bytes())
@@ -73,7 +75,9 @@ impl Robot {
     /// What a group's members say together. Robots that have no seat yet may have work as well.
     pub(super) fn together(&self, plan: &Plan) -> Counters {
         let mut total = Counters {
-            idle: plan.dead.is_empty(),
+            // or others took over from them
+            idle: plan.dead.is_empty()
+                || plan.buried.is_some() && self.is_without_share(plan.group),
             asked: u64::MAX,
             state: plan.version.number,
             taken: 0,

@@ -41,6 +41,8 @@ impl Robot {
                         if let Some(level) = self.level_mut(plan.group) {
                             level.durable = plan.version;
                             level.plan = Some(plan.clone());
+                        }
+                        for level in self.levels.iter_mut().chain(self.past.values_mut()) {
                             level.taken.clear();
                         }
                     }
@@ -56,6 +58,9 @@ impl Robot {
                     }
                     _ => {}
                 }
+            }
+            if let [Record::Kept(position, _)] = commit[..] {
+                journal.insert(journal.len().min(position as usize), Arc::clone(commit));
             }
             let replicated: Vec<Record> =
                 commit.iter().filter(|r| r.replicated()).cloned().collect();

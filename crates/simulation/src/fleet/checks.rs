@@ -48,14 +48,27 @@ impl Checks {
         }
     }
 
+    /// What was not on disk when the process died was never visited.
+    pub fn died(&mut self, session: Session, records: &[Record]) {
+        for record in records {
+            if let Record::Row(_, bytes) = record {
+                self.depends.remove(&(session, bytes.to_vec()));
+            }
+        }
+    }
+
     /// The engine has an entry.
     pub fn published(&mut self, session: Session, number: u64) {
         self.published.insert((session, number));
     }
 
-    /// W13: a row is logged only when its links are published.
-    pub fn logged(&self, session: Session, records: &[Record]) -> Result<(), Broken> {
+    /// W13: a row is logged only when its links are published, or in the log themselves.
+    pub fn logged(&mut self, session: Session, records: &[Record]) -> Result<(), Broken> {
         for record in records {
+            if let Record::Kept(_, entries) = record {
+                let numbers = entries.iter().map(|(number, _)| (session, *number));
+                self.published.extend(numbers);
+            }
             let Record::Row(_, bytes) = record else {
                 continue;
             };

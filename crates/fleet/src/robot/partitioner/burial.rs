@@ -16,16 +16,26 @@ impl Robot {
     /// Whether members of the plan are groups that died out; they are in the next plan as such.
     pub(super) fn bury_members(&mut self, plan: &Plan, next: &mut Plan) -> bool {
         let mut any = false;
-        for seat in plan.asked() {
+        for seat in &plan.seats {
             let Member::Group(group) = seat.member else {
                 continue;
             };
-            if self.group_lives(plan.group, group) {
+            if seat.standing == Standing::Empty {
+                self.look_into(group);
                 continue;
             }
-            let Some(dead) = self.bury(plan.version, group) else {
-                continue;
+            let dead = if self.group_lives(plan.group, group) {
+                let summary = self.summary_of(plan.group, group);
+                if summary.is_none_or(|summary| summary.capacity > 0) {
+                    continue;
+                }
+                // somebody is there, but nobody who could take over
+                self.guests.insert(group);
+                self.buried(plan.version, group)
+            } else {
+                self.bury(plan.version, group)
             };
+            let Some(dead) = dead else { continue };
             any = true;
             next.dead
                 .extend(dead.iter().filter(|dead| !plan.dead.contains(dead)));
@@ -33,6 +43,35 @@ impl Robot {
             seats.filter(|s| s.member == seat.member).for_each(empty);
         }
         any
+    }
+
+    /// The sessions that ended in a group in which nobody has a seat any more, nor gets one before
+    /// the plan after this one of the group above.
+    fn buried(&self, above: Version, group: GroupId) -> Option<Vec<Session>> {
+        let what = What::Plan;
+        match self.seen.get(&Key { group, what }) {
+            Some((_, Value::Plan(plan)))
+                if plan.buried == Some(above) && plan.asked().next().is_none() =>
+            {
+                Some(plan.dead.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// What is in the streams of groups that died out is read here.
+    fn look_into(&mut self, group: GroupId) {
+        self.guests.insert(group);
+        let what = What::Plan;
+        if let Some((_, Value::Plan(plan))) = self.seen.get(&Key { group, what }) {
+            let below: Vec<GroupId> = (plan.seats.iter())
+                .filter_map(|seat| match seat.member {
+                    Member::Group(group) => Some(group),
+                    Member::Robot(_) => None,
+                })
+                .collect();
+            below.into_iter().for_each(|group| self.look_into(group));
+        }
     }
 
     /// The sessions that ended in a group and all below it, when it is certain that nobody there
@@ -47,8 +86,8 @@ impl Robot {
             Some((revision, Value::Plan(plan))) => (*revision, plan.clone()),
             _ => return None,
         };
-        if plan.buried == Some(above) && plan.asked().next().is_none() {
-            return Some(plan.dead.clone());
+        if let Some(dead) = self.buried(above, group) {
+            return Some(dead);
         }
         self.expect_members(&plan);
         self.evict(&plan);

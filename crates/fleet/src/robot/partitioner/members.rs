@@ -33,6 +33,7 @@ impl Robot {
         if settled {
             self.pass_on_making(next);
         }
+        self.ask_for_burial(depth, next);
         let ring = self.charter(next).is_some_and(|charter| charter.ring);
         if let Some(table) = self.partitioner.tables.get(&next.group).filter(|_| !ring) {
             next.table.clone_from(table);
@@ -78,9 +79,6 @@ impl Robot {
         for seat in &mut next.seats {
             let filter = charter.filters.get(&seat.member);
             seat.filter = filter.cloned().unwrap_or_default();
-            if !wanted(seat) && seat.standing == Standing::Active {
-                seat.standing = Standing::Leaving;
-            }
         }
     }
 
@@ -93,36 +91,86 @@ impl Robot {
         plan.is_some_and(|plan| plan.seat(Member::Group(group)).is_none())
     }
 
-    /// Members that want to go may, if there is anybody to go on.
+    /// Members that want to go may, if others stay, or if the group itself has no share any more:
+    /// until then somebody has to answer for it.
     fn let_go(&self, depth: usize, next: &mut Plan) {
-        for position in 0..next.seats.len() {
-            let seat = &next.seats[position];
-            let goes = match seat.member {
-                Member::Robot(robot) => {
-                    let key = Key {
-                        group: next.group,
-                        what: What::Lease(robot),
-                    };
-                    let lease = match self.seen.get(&key) {
-                        Some((_, Value::Lease(lease))) => Some(lease),
-                        _ => None,
-                    };
-                    let own = self.has(seat) && self.leaving;
-                    own || lease.is_some_and(|lease| {
-                        lease.leaving && lease.session.incarnation == seat.incarnation
-                    })
-                }
-                Member::Group(group) => {
-                    let summary = self.summary_of(next.group, group);
-                    summary.is_some_and(|summary| summary.capacity == 0)
-                }
-            };
-            let active = (next.seats.iter()).filter(|seat| seat.standing == Standing::Active);
-            let others = active.count() > 1 || depth > 0;
-            let seat = &mut next.seats[position];
-            if goes && others && seat.standing == Standing::Active {
+        let active = |seat: &Seat| seat.standing == Standing::Active;
+        let goes: Vec<bool> = (next.seats.iter())
+            .map(|seat| active(seat) && self.is_to_go(next, seat))
+            .collect();
+        let stays = (next.seats.iter().zip(&goes)).any(|(seat, goes)| active(seat) && !goes);
+        if !stays && !self.has_no_share(depth, next.group) {
+            return;
+        }
+        for (seat, goes) in next.seats.iter_mut().zip(goes) {
+            if goes {
                 seat.standing = Standing::Leaving;
             }
+        }
+    }
+
+    /// Those who were to go on are gone: whoever wanted to leave stays until others come, or the
+    /// group has no share any more.
+    pub(super) fn recall(&self, depth: usize, next: &mut Plan) {
+        if next.has_active() || self.has_no_share(depth, next.group) {
+            return;
+        }
+        for seat in &mut next.seats {
+            if seat.standing == Standing::Leaving {
+                seat.standing = Standing::Active;
+            }
+        }
+    }
+
+    /// Whether a member wants no share any more, or is to have none.
+    pub(super) fn is_to_go(&self, plan: &Plan, seat: &Seat) -> bool {
+        let group = plan.group;
+        match seat.member {
+            Member::Robot(_) if self.has(seat) => self.leaving,
+            Member::Robot(robot) => {
+                let what = What::Lease(robot);
+                match self.seen.get(&Key { group, what }) {
+                    Some((_, Value::Lease(lease))) => {
+                        lease.leaving && lease.session.incarnation == seat.incarnation
+                    }
+                    _ => false,
+                }
+            }
+            Member::Group(below) => {
+                let summary = self.summary_of(group, below);
+                let charter = self.charter(plan);
+                summary.is_some_and(|summary| summary.capacity == 0)
+                    || charter.is_some_and(|charter| !charter.groups.contains(&below))
+            }
+        }
+    }
+
+    /// As [`Robot::has_no_share`], for a group above the robot.
+    pub(in crate::robot) fn is_without_share(&self, group: GroupId) -> bool {
+        let depth = self.levels.iter().position(|level| level.group == group);
+        depth.is_some_and(|depth| self.has_no_share(depth, group))
+    }
+
+    /// Whether the group above gives the group nothing any more, and it has nothing left.
+    fn has_no_share(&self, depth: usize, group: GroupId) -> bool {
+        let Some(above) = depth.checked_sub(1).map(|above| &self.levels[above]) else {
+            return false;
+        };
+        let plan = above.plan.as_ref().filter(|p| p.version == above.durable);
+        plan.is_some_and(|plan| {
+            let seat = plan.seat(Member::Group(group));
+            seat.is_none_or(|seat| seat.standing == Standing::Empty)
+        })
+    }
+
+    /// Nobody is here to take over from the dead, and nobody comes: that is for the group above.
+    fn ask_for_burial(&self, depth: usize, next: &mut Plan) {
+        let nobody = next.asked().next().is_none() && !next.dead.is_empty();
+        if let Some(above) = depth.checked_sub(1).map(|above| &self.levels[above])
+            && nobody
+            && !self.has_no_share(depth, next.group)
+        {
+            next.buried = Some(above.durable);
         }
     }
 

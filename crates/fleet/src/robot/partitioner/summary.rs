@@ -25,7 +25,7 @@ impl Robot {
         let Some(parent) = depth.checked_sub(1).map(|above| self.levels[above].group) else {
             return;
         };
-        if self.partitioner.summing {
+        if self.partitioner.summing.contains(&plan.group) {
             return;
         }
         let key = Key {
@@ -35,17 +35,21 @@ impl Robot {
         let before = self.summary_of(parent, plan.group).cloned();
         let summary = self.summary(depth, plan, before.as_ref());
         let revision = self.seen.get(&key).map_or(0, |(revision, _)| *revision);
-        let due = self.now >= self.partitioner.summed_at + self.settings.term.lasts / 6;
+        let last = self.partitioner.summed_at.get(&plan.group);
+        let due = last.is_none_or(|&at| self.now >= at + self.settings.term.lasts / 6);
         let same = (before.as_ref()).is_some_and(|before| {
             let beat = summary.beat;
-            Summary { beat, ..before.clone() } == summary
+            Summary {
+                beat,
+                ..before.clone()
+            } == summary
         });
         if same && !due {
             return;
         }
-        self.partitioner.summing = true;
-        self.partitioner.summed_at = self.now;
-        let token = self.token(Task::Summary);
+        self.partitioner.summing.insert(plan.group);
+        self.partitioner.summed_at.insert(plan.group, self.now);
+        let token = self.token(Task::Summary(plan.group));
         self.swap(token, key, revision, Value::Summary(summary));
         self.outputs.push(crate::io::Output::Poll(parent));
     }
@@ -55,8 +59,10 @@ impl Robot {
             counters: self.together(plan),
             ..Progress::default()
         };
-        // what a dead member had is somebody's again only when all have settled
-        let complete = plan.dead.is_empty() || self.all_have(plan, true, &[]);
+        // what a dead member had is somebody's again only when all have settled, and nobody's where
+        // there is nobody
+        let taken_over = || plan.has_active() && self.all_have(plan, true, &[]);
+        let complete = plan.dead.is_empty() || taken_over();
         for level in &self.levels[..depth] {
             let group = level.group;
             let least = |of: fn(
@@ -89,7 +95,9 @@ impl Robot {
         let mut capacity = 0;
         let mut robots = Vec::new();
         for seat in plan.seats.iter().filter(|s| s.standing == Standing::Active) {
-            capacity += seat.capacity;
+            if !self.is_to_go(plan, seat) {
+                capacity += seat.capacity;
+            }
             match seat.member {
                 Member::Robot(robot) => robots.push(robot),
                 Member::Group(_) => robots.extend(&seat.representatives),
