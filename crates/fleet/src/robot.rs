@@ -346,7 +346,7 @@ impl Robot {
             Task::SealLease(session) => self.on_lease_sealed(session, outcome),
             Task::SealLog(session) => self.on_log_sealed(session, outcome),
             Task::Make | Task::Bury | Task::Summary(_) | Task::Grant => {
-                self.partitioner.answered(&task)
+                self.partitioner.answered(&task);
             }
             Task::Ask => self.on_asked(),
             Task::Heal => {}

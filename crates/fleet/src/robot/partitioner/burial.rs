@@ -70,7 +70,9 @@ impl Robot {
                     Member::Robot(_) => None,
                 })
                 .collect();
-            below.into_iter().for_each(|group| self.look_into(group));
+            for group in below {
+                self.look_into(group);
+            }
         }
     }
 

@@ -121,6 +121,7 @@ impl World<'_> {
                 let full = (now < self.full_until && matches!(message, Message::Batch(_)))
                     || self.scenario.stream.is_some_and(crowd);
                 let outcome = if full {
+                    self.report.refused += 1;
                     Outcome::Refused
                 } else {
                     self.publish(*subject, message)
