@@ -153,9 +153,10 @@ impl Scenario {
         let mut scenario = Self::calm(seed, 0);
         let deep = rng.random_range(0..2) == 0;
         let mut paths: Vec<Vec<GroupId>> = (0..rng.random_range(2..=4_u64))
-            .map(|site| match deep {
-                true => vec![FLEET, GroupId(5 + site % 2), GroupId(10 + site)],
-                false => vec![FLEET, GroupId(10 + site)],
+            .map(|site| {
+                let region = deep.then_some(GroupId(5 + site % 2));
+                let above = [FLEET].into_iter().chain(region);
+                above.chain([GroupId(10 + site)]).collect()
             })
             .collect();
         for path in &paths {
