@@ -164,6 +164,7 @@ pub fn start_in_fleet(config: &Config, until: Until, berth: Berth) -> Result<Cra
     launch(config, until, &config.limits, Some(berth))
 }
 
+#[allow(clippy::too_many_lines)] // one thing after the other
 fn launch(
     config: &Config,
     until: Until,
@@ -249,12 +250,9 @@ fn launch(
     let mut courier = None;
     if let (Some(berth), Some(seam)) = (berth, seam) {
         storer = storer.in_fleet(seam.clone(), config, rules, own)?;
-        let started = Courier::start(
-            berth,
-            (seam, clock.clone()),
-            (events.clone(), archivist.clone()),
-            (runtime.handle().clone(), workers.clone()),
-        );
+        let tellers = (events.clone(), archivist.clone());
+        let hands = (runtime.handle().clone(), workers.clone());
+        let started = Courier::start(berth, (seam, clock.clone()), tellers, hands);
         let started = started.map_err(system("starting threads"))?;
         let after = started.clone();
         storer = storer.telling(Box::new(move || after.pass_on()));

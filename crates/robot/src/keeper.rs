@@ -335,7 +335,7 @@ impl Keeper {
     }
 
     fn stored(&mut self, now: Now, stored: Stored) {
-        let fleet = stored.fleet;
+        let fleet = *stored.fleet;
         self.bind(fleet.servers);
         for name in stored.hosts {
             self.add_host(now, &name, &[]);

@@ -218,7 +218,7 @@ pub struct Stored {
     /// The hosts of redirected robots.txt files: for which, where, redirects so far, at which host.
     pub moved: Vec<(Of, Url, u8, HostId)>,
     /// What came and went with the fleet.
-    pub fleet: FleetStored,
+    pub fleet: Box<FleetStored>,
     /// Lists of links, and moved robots.txt files, that were dealt with.
     pub lists: usize,
     /// Links that led into traps.
