@@ -390,7 +390,7 @@ impl Real {
                 }
                 Ok(())
             }
-            Event::Reach(output) => self.reach(index, output),
+            Event::Reach(output) => self.reach(index, &output),
             Event::Commit => self.commit(index),
             Event::Start => self.start(index),
             Event::Deliver(subject) => {

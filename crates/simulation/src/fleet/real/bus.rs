@@ -76,12 +76,12 @@ impl Real {
         self.push(self.now + TIMEOUT, index, Event::Hear(vec![input]));
     }
 
-    pub(super) fn reach(&mut self, index: usize, wish: Output) -> Result<(), Broken> {
+    pub(super) fn reach(&mut self, index: usize, wish: &Output) -> Result<(), Broken> {
         if self.now < self.gap_until {
-            self.no_answer(index, &wish);
+            self.no_answer(index, wish);
             return Ok(());
         }
-        let inputs = match &wish {
+        let inputs = match wish {
             Output::Poll(group) => {
                 let lag = if self.one_in(10) { 3_000 } else { 0 };
                 let cells = self.engine.read(self.ticks(), *group, lag);
@@ -166,7 +166,7 @@ impl Real {
             _ => return Ok(()),
         };
         if self.lost(index) {
-            self.no_answer(index, &wish);
+            self.no_answer(index, wish);
         } else {
             let at = self.now + self.delay();
             self.push(at, index, Event::Hear(inputs));

@@ -187,25 +187,21 @@ impl Real {
                 let took = self.random.random_range(0.03..2.0);
                 let host = url.host_str().and_then(RealWeb::host);
                 let moved = host.and_then(|host| self.web.robots_moved(host));
-                let robots = match moved {
-                    Some(to) => Told::RobotsMoved {
+                let robots = if let Some(to) = moved {
+                    let hops = hops + 1;
+                    Told::RobotsMoved { ticket, to, hops }
+                } else {
+                    let at = self.machines[index].clock(self.now).at + took;
+                    let fetched = Fetched::Answer {
+                        status: 200,
+                        body: b"User-agent: *\nDisallow: /private\n",
+                    };
+                    let standing = Standing::after(previous.as_deref(), fetched, None, at);
+                    Told::Robots {
                         ticket,
-                        to,
-                        hops: hops + 1,
-                    },
-                    None => {
-                        let at = self.machines[index].clock(self.now).at + took;
-                        let fetched = Fetched::Answer {
-                            status: 200,
-                            body: b"User-agent: *\nDisallow: /private\n",
-                        };
-                        let standing = Standing::after(previous.as_deref(), fetched, None, at);
-                        Told::Robots {
-                            ticket,
-                            standing: Arc::new(standing),
-                            failure: None,
-                            record: None,
-                        }
+                        standing: Arc::new(standing),
+                        failure: None,
+                        record: None,
                     }
                 };
                 let heard = vec![ended(ticket, took), robots];

@@ -153,6 +153,6 @@ impl RealWeb {
     pub fn robots_moved(&self, host: u16) -> Option<Url> {
         let next = (host + 1) % self.hosts;
         let to = format!("http://h{next}.example/robots.txt");
-        (host.is_multiple_of(3) && next % 3 != 0).then(|| Url::parse(&to).expect("a URL"))
+        (host.is_multiple_of(3) && !next.is_multiple_of(3)).then(|| Url::parse(&to).expect("a URL"))
     }
 }
