@@ -27,7 +27,7 @@ const ACKNOWLEDGE: u64 = 3_000;
 
 fn config(web: &Web, running: &Running, data: &Path) -> Config {
     let mut config = Config {
-        seeds: vec![web.seed_url(running.port)],
+        seeds: vec![web.seed_url(running.port).into()],
         ..Config::default()
     };
     config.data.0 = data.into();
@@ -234,7 +234,7 @@ fn three_live_robots_fetch_every_page_once_and_end_together() {
     let mut asked: BTreeMap<(String, String), usize> = BTreeMap::new();
     for visit in &visits {
         *asked
-            .entry((visit.host.clone(), visit.path.clone()))
+            .entry((visit.host.to_string(), visit.path.to_string()))
             .or_default() += 1;
     }
     let twice: Vec<_> = asked.iter().filter(|(_, times)| **times > 1).collect();
