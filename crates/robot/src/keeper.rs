@@ -45,8 +45,10 @@ use work::Tickets;
 
 /// Seconds between two looks at budgets.
 const TICK: f64 = 0.25;
-/// Seconds between two records of what is known of all pages.
+/// Seconds between two records of what is known of all pages, and bytes of them a second at the most: they grow with
+/// the hosts.
 const RECORDS: f64 = 1.0;
+const RECORD_BYTES: f64 = 131_072.0;
 /// Rows tell time by the millisecond.
 const PASS_MARGIN: f64 = 0.002;
 /// The most revisits per second a policy is ever given.
