@@ -8,6 +8,7 @@ pub mod hosts;
 pub mod html;
 pub mod interrupt;
 pub mod live;
+pub mod log_file;
 pub mod new_file;
 pub mod table;
 pub mod terminal;

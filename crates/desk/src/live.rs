@@ -35,6 +35,19 @@ pub fn above(said: &[u8]) -> io::Result<()> {
     written(&text)
 }
 
+/// Prints results on standard output, which may be the same terminal.
+pub fn print(said: &[u8]) -> io::Result<()> {
+    let view = VIEW.lock().unwrap_or_else(PoisonError::into_inner);
+    let (columns, rows) = size();
+    written(&erased(&view, columns, rows))?;
+    let mut out = io::stdout().lock();
+    out.write_all(said)?;
+    out.flush()?;
+    let mut text = Vec::new();
+    draw(&mut text, &view);
+    written(&text)
+}
+
 /// Takes the view away.
 pub fn clear() -> io::Result<()> {
     show(Vec::new())

@@ -1,6 +1,6 @@
 //! `evercrawl changes`: a feed of the changes found, for other programs.
 
-mod atom;
+mod feed;
 
 use crate::data::{self, Data, Which};
 use crate::interrupt::stop_on_interrupt;
@@ -35,7 +35,7 @@ A line for each change, in the order in which they were stored:
   digest    of the body as transferred; `previous` is that of the copy before, where the log has it
   difference  with --diff: the blocks of text that were removed and added
 
-With --format atom the newest changes are a feed for feed readers, each with its difference.
+With --format atom or rss the newest changes are a feed for feed readers, each with its difference.
 
 Examples:
   evercrawl changes --since '1d ago' --diff
@@ -64,7 +64,7 @@ pub struct Arguments {
     /// How they are written.
     #[arg(long, value_enum, default_value = "json")]
     format: Format,
-    /// The most changes in an Atom feed.
+    /// The most changes in a feed.
     #[arg(long, value_name = "NUMBER", default_value_t = 100)]
     limit: usize,
     /// JSON lines, which they are unless --format says otherwise.
@@ -76,14 +76,17 @@ pub struct Arguments {
 enum Format {
     /// A JSON object a line, oldest first.
     Json,
-    /// A feed, newest first.
+    /// An Atom feed, newest first.
     Atom,
+    /// An RSS 2.0 feed, newest first.
+    Rss,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let data = arguments.which.find()?;
     let reader = data.reader()?;
-    let comparing = (arguments.diff || arguments.format == Format::Atom)
+    let is_feed = arguments.format != Format::Json;
+    let comparing = (arguments.diff || is_feed)
         .then(|| Comparing::new(&data))
         .transpose()?;
     let mut log = reader.observations(Position(0))?;
@@ -102,7 +105,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                     Some(url) => {
                         let change = Change::of(&observation, url, previous, arguments.minor);
                         let change = change.expect("it is one");
-                        if arguments.format == Format::Atom {
+                        if is_feed {
                             latest.push(change);
                         } else {
                             data::json_line(&mut out, &compared(change, comparing.as_ref())?)?;
@@ -121,11 +124,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         std::thread::sleep(PACE);
     }
-    if arguments.format == Format::Atom {
+    if is_feed {
         let latest = latest.newest_first();
         let latest = latest.map(|change| compared(change, comparing.as_ref()));
         let latest: Vec<Change> = latest.collect::<Result<_>>()?;
-        out.write_all(atom::feed(&data.directory, &latest).as_bytes())?;
+        let feed = if arguments.format == Format::Rss {
+            let link = data.config.seeds.first().map_or("", |seed| &seed.url);
+            feed::rss(&data.directory, link, &latest)
+        } else {
+            feed::atom(&data.directory, &latest)
+        };
+        out.write_all(feed.as_bytes())?;
         out.flush()?;
     }
     let lost = log.damaged() + nameless;

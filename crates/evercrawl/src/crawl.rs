@@ -10,18 +10,19 @@ use crate::bad_input::BadInput;
 use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::terminal;
 use anyhow::{Result, anyhow};
-use frontier::scope::Reach;
+use frontier::scope::{self, Reach};
 use ground::Seconds;
-use robot::config::Config;
+use robot::config::{Config, Limits, Seed};
 use robot::seeds::SeedList;
 use robot::{Mended, StartError, Until};
+use std::collections::HashSet;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-pub use screen::{bytes, slowest};
-pub use settings::{kept_config, read_config};
+pub use screen::{Screen, bytes, slowest};
+pub use settings::{Origin, kept_config, read_config, start_config};
 use trouble::Trouble;
 
 /// Crawl a set of sites politely, lose nothing, keep them fresh.
@@ -80,101 +81,133 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let mut config = read_config(arguments.config.as_deref())?;
-    if let Some(data) = &arguments.data {
-        config.data.0.clone_from(data);
-    }
-    if arguments.config.is_none()
-        && let Some(kept) = Config::kept(&config.data.0)
-    {
-        // other settings than those of before could widen the scope or hurry
-        let file = Config::kept_file(&config.data.0);
-        let kept = kept.map_err(|error| BadInput::file(&file, error))?;
-        let data = config.data;
-        config = Config { data, ..kept };
-    }
-    bring_back(&config, &arguments.urls)?;
-    for url in &arguments.urls {
-        if !config.seeds.contains(url) {
-            config.seeds.push(url.clone());
-        }
-    }
-    if let Some(contact) = &arguments.contact {
-        config.identity.contact.clone_from(contact);
-    }
+    let (mut config, _) = start_config(arguments.config.as_deref(), arguments.data.as_deref())?;
+    add_seeds(&mut config, &arguments.urls)?;
     if let Some(reach) = arguments.reach {
         config.scope.reach = reach;
     }
-    if arguments.allow_private {
-        config.fetch.allow_networks = ["0.0.0.0/0", "::/0"].map(String::from).into();
-    }
-    settings::log(arguments.verbose, arguments.json);
-    if config.identity.contact().is_none() {
-        warn(
-            arguments.json,
-            "no contact is configured, and servers are told so: set identity.contact or --contact, so that \
-             webmasters can reach you",
-        );
-    }
-    let until = if arguments.once {
-        Until::FetchedOnce
-    } else {
-        Until::Stopped
-    };
-    let stop = stop_on_interrupt();
     let mut limits = config.limits.clone();
     limits.pages = arguments.pages.unwrap_or(limits.pages);
     limits.bytes = arguments.bytes.unwrap_or(limits.bytes);
-    let crawl = robot::start_within(&config, until, &limits).map_err(explain)?;
-    tell_mended(&crawl.mended, arguments.json);
-    for barred in robot::barred::barred(&config).map_err(explain)? {
-        warn(arguments.json, &barred.to_string());
-    }
-    let mut trouble = Trouble::default();
-    let mut hopeless = None;
+    let how = How {
+        contact: arguments.contact.as_deref(),
+        allow_private: arguments.allow_private,
+        once: arguments.once,
+        seconds: arguments.limit,
+        limits,
+        verbose: arguments.verbose,
+        json: arguments.json,
+    };
     let mut screen = screen::Screen::new(arguments.json);
-    let began = Instant::now();
-    while !crawl.is_over() {
-        let limit = arguments.limit.map_or(f64::INFINITY, |limit| limit.0);
-        if stop.load(Ordering::Relaxed) || began.elapsed().as_secs_f64() >= limit {
-            crawl.stop();
+    how.crawl(config, &mut screen, |_| Ok(()))
+}
+
+/// What holds for one start of a crawl, besides its settings.
+#[allow(clippy::struct_excessive_bools)] // flags are
+pub struct How<'a> {
+    pub contact: Option<&'a str>,
+    pub allow_private: bool,
+    pub once: bool,
+    /// The time that it may take.
+    pub seconds: Option<Seconds>,
+    pub limits: Limits,
+    pub verbose: bool,
+    pub json: bool,
+}
+
+impl How<'_> {
+    /// Crawls until the end, and says how it goes. `beside` is called again and again, and once more when all is
+    /// stored.
+    pub fn crawl(
+        &self,
+        mut config: Config,
+        screen: &mut Screen,
+        mut beside: impl FnMut(&Config) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(contact) = self.contact {
+            contact.clone_into(&mut config.identity.contact);
         }
-        let status = crawl.status();
-        screen.show(&status);
-        if !arguments.once && hopeless.is_none() {
-            match trouble.look(&config, &status) {
-                Ok(None) => {}
-                Ok(Some(text)) => warn(arguments.json, &text),
-                Err(why) => {
-                    hopeless = Some(why);
-                    crawl.stop();
+        if self.allow_private {
+            config.fetch.allow_networks = ["0.0.0.0/0", "::/0"].map(String::from).into();
+        }
+        settings::log(&config.log, self.verbose, self.json)?;
+        if config.identity.contact().is_none() && config.identity.user_agent.is_empty() {
+            warn(
+                self.json,
+                "no contact is configured, and servers are told so: set identity.contact or --contact, so that \
+                 webmasters can reach you",
+            );
+        }
+        let until = if self.once {
+            Until::FetchedOnce
+        } else {
+            Until::Stopped
+        };
+        let stop = stop_on_interrupt();
+        let crawl = robot::start_within(&config, until, &self.limits).map_err(explain)?;
+        tell_mended(&crawl.mended, self.json);
+        for barred in robot::barred::barred(&config).map_err(explain)? {
+            warn(self.json, &barred.to_string());
+        }
+        let mut trouble = Trouble::default();
+        let mut hopeless = None;
+        let began = Instant::now();
+        let limit = self.seconds.map_or(f64::INFINITY, |limit| limit.0);
+        while !crawl.is_over() {
+            if stop.load(Ordering::Relaxed) || began.elapsed().as_secs_f64() >= limit {
+                crawl.stop();
+            }
+            let status = crawl.status();
+            screen.show(&status);
+            if !self.once && hopeless.is_none() {
+                match trouble.look(&config, &status) {
+                    Ok(None) => {}
+                    Ok(Some(text)) => warn(self.json, &text),
+                    Err(why) => {
+                        hopeless = Some(why);
+                        crawl.stop();
+                    }
                 }
             }
+            if let Err(error) = beside(&config) {
+                // nobody listens any more: what is under way is stored all the same
+                crawl.stop();
+                let _ = crawl.wait();
+                return Err(error);
+            }
+            std::thread::sleep(Duration::from_millis(100));
         }
-        std::thread::sleep(Duration::from_millis(100));
+        let status = crawl
+            .wait()
+            .map_err(|what| anyhow!("the crawl ended: {what}"))?;
+        beside(&config)?;
+        screen.end(&status)?;
+        if let Some(limit) = &status.limit {
+            let text = format!("the crawl ended by its limit: {limit}");
+            warn(self.json, &text);
+        }
+        if let Some(why) = hopeless {
+            return Err(why);
+        }
+        if !self.once {
+            return Ok(());
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(Interrupted.into());
+        }
+        config.seeds = SeedList::of(&config)?.all(&config);
+        let missing = missing::Missing::find(&config.data.0, &config)?;
+        tell_missing(&missing, self.json)
     }
-    let status = crawl
-        .wait()
-        .map_err(|what| anyhow!("the crawl ended: {what}"))?;
-    screen.end(&status)?;
-    if let Some(limit) = &status.limit {
-        warn(
-            arguments.json,
-            &format!("the crawl ended by its limit: {limit}"),
-        );
-    }
-    if let Some(why) = hopeless {
-        return Err(why);
-    }
-    if !arguments.once {
-        return Ok(());
-    }
-    if stop.load(Ordering::Relaxed) {
-        return Err(Interrupted.into());
-    }
-    config.seeds = SeedList::of(&config)?.all(&config);
-    let missing = missing::Missing::find(&config.data.0, &config)?;
-    tell_missing(&missing, arguments.json)
+}
+
+/// Begins at these URLs too.
+pub fn add_seeds(config: &mut Config, urls: &[String]) -> Result<()> {
+    bring_back(config, urls)?;
+    let mut known: HashSet<String> = config.seeds.iter().map(|seed| seed.url.clone()).collect();
+    let new = urls.iter().filter(|url| known.insert((*url).clone()));
+    config.seeds.extend(new.cloned().map(Seed::from));
+    Ok(())
 }
 
 /// Seeds that were removed and are named again are seeds again.
@@ -183,7 +216,7 @@ fn bring_back(config: &Config, urls: &[String]) -> Result<()> {
         return Ok(());
     }
     let read = urls.iter().filter_map(|url| robot::seeds::read(url).ok());
-    let urls: Vec<_> = read.collect();
+    let urls: Vec<_> = read.map(scope::Seed::from).collect();
     SeedList::change(config, |list| list.add(config, &urls)).map_err(explain)?;
     Ok(())
 }
@@ -205,10 +238,17 @@ fn tell_missing(missing: &missing::Missing, json: bool) -> Result<()> {
             writeln!(io::stderr(), "missing: {url} ({why})")?;
         }
     }
-    Err(anyhow!(
-        "{} in scope could not be had",
-        terminal::count(missing.count, "page")
-    ))
+    let (unreached, failed) = (missing.unreached, missing.count - missing.unreached);
+    let failed = (failed > 0).then(|| {
+        let pages = terminal::count(failed, "page");
+        format!("{pages} in scope could not be had")
+    });
+    let unreached = (unreached > 0).then(|| {
+        let pages = terminal::count(unreached, "page");
+        format!("{pages} not reached before the end: the next start goes on there")
+    });
+    let what: Vec<String> = failed.into_iter().chain(unreached).collect();
+    Err(anyhow!("{}", what.join("; ")))
 }
 
 fn explain(error: StartError) -> anyhow::Error {
@@ -220,7 +260,7 @@ fn explain(error: StartError) -> anyhow::Error {
 }
 
 /// Warns, among the log where that is read by programs.
-fn warn(json: bool, text: &str) {
+pub fn warn(json: bool, text: &str) {
     if json {
         tracing::warn!("{text}");
     } else {

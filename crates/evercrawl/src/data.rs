@@ -74,18 +74,26 @@ impl Which {
         if self.config.is_none() {
             config = kept_config(&directory).unwrap_or(config);
         }
-        config.data.0.clone_from(&directory);
-        let raw = config.clone();
-        config.seeds = SeedList::of(&raw)?.all(&raw);
-        Ok(Data {
-            directory,
-            config,
-            raw,
-        })
+        config.data.0 = directory;
+        Data::of(config)
     }
 }
 
 impl Data {
+    /// The crawl in the directory that is configured.
+    pub fn of(raw: Config) -> Result<Self> {
+        let seeds = SeedList::of(&raw)?.all(&raw);
+        let config = Config {
+            seeds,
+            ..raw.clone()
+        };
+        Ok(Self {
+            directory: raw.data.0.clone(),
+            config,
+            raw,
+        })
+    }
+
     /// The pages, hosts and visits.
     pub fn reader(&self) -> Result<Reader> {
         find_store(&self.directory)?.ok_or_else(|| self.absent("crawl"))

@@ -4,6 +4,7 @@ use crate::data::{self, Asked, Which};
 use crate::terminal::plain;
 use anyhow::Result;
 use robot::control::Remote;
+use robot::overrides::Overrides;
 use robot::view::HostView;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -76,13 +77,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             .collect(),
         Asked::Silence | Asked::Nobody => HashMap::new(),
     };
+    let overrides = Overrides::new(&data.config).unwrap_or_default();
     let mut views = Vec::new();
     for host in reader.hosts()? {
         let (id, row) = host?;
         let pages = counted.get(id.0 as usize).copied();
         let pages = Pages::of(pages.unwrap_or_default());
         let host = scheduled.remove(&row.name).unwrap_or_else(|| {
-            robot::offline::host_view(&row.name, &row.blob, pages.all(), &data.config, robot)
+            robot::offline::host_view(&row.name, &row.blob, pages.all(), &overrides, robot)
         });
         views.push(View { host, pages });
     }

@@ -27,6 +27,7 @@ mod scope;
 mod seeds;
 mod status;
 mod visit;
+mod watch;
 mod why;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -73,6 +74,7 @@ enum Command {
     Simulate(lab::simulate::Arguments),
     Status(status::Arguments),
     Visit(visit::Arguments),
+    Watch(watch::Arguments),
     Why(why::Arguments),
 }
 
@@ -102,6 +104,7 @@ fn main() -> ExitCode {
         Command::Simulate(arguments) => lab::simulate::run(&arguments, partition::crawled),
         Command::Status(arguments) => status::run(&arguments),
         Command::Visit(arguments) => visit::run(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments),
         Command::Why(arguments) => why::run(&arguments),
     };
     match outcome {

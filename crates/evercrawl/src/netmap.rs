@@ -4,6 +4,7 @@ mod columns;
 mod export;
 mod locate;
 mod merge;
+mod probes;
 mod report;
 mod rtt;
 mod sample_size;
@@ -12,6 +13,7 @@ mod survey;
 
 use crate::bad_input::BadInput;
 use anyhow::Result;
+use ground::quantity::Seconds;
 use netmap::store::Store;
 use std::path::Path;
 
@@ -19,9 +21,10 @@ const EXAMPLES: &str = "\
 Examples:
   evercrawl netmap probe www.example.org 192.0.2.7 --source lisbon --at 38.72,-9.14
   evercrawl netmap trace --targets hosts.txt --rate 20/s --again-after 7d
-  evercrawl netmap locate --city-db city.mmdb --as-db asn.mmdb
+  evercrawl netmap locate --city-db city.mmdb --as-db asn.mmdb --registry delegated-ripencc-latest
   evercrawl netmap report --map map.svg
   evercrawl netmap export --rtt rtt.csv --places places.csv --complete
+  evercrawl netmap probes --error 0.05
   evercrawl netmap merge tokyo.db newyork.db
   evercrawl netmap sql \"SELECT method, count(*) FROM end_to_end GROUP BY method\"
 
@@ -48,6 +51,7 @@ enum What {
     Merge(merge::Arguments),
     Sql(sql::Arguments),
     SampleSize(sample_size::Arguments),
+    Probes(probes::Arguments),
 }
 
 /// Runs the command.
@@ -62,7 +66,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         What::Merge(arguments) => merge::run(arguments),
         What::Sql(arguments) => sql::run(arguments),
         What::SampleSize(arguments) => sample_size::run(arguments),
+        What::Probes(arguments) => probes::run(arguments),
     }
+}
+
+/// Over which time RTTs are taken.
+#[derive(clap::Args)]
+struct Window {
+    /// RTTs are medians over all answers of so long up to the newest result of a pair; 0 for the
+    /// newest result alone
+    #[arg(long, value_name = "TIME", default_value = "7d")]
+    window: Seconds,
 }
 
 /// A map to write to, made if need be.

@@ -4,7 +4,7 @@ use crate::bad_input::BadInput;
 use crate::data::{self, Data, Which, read_url};
 use crate::terminal::plain;
 use anyhow::Result;
-use frontier::scope::{self, Judgement, Reach, Rule};
+use frontier::scope::{self, Judgement, Reach, Rule, Seed};
 use robot::config::Config;
 use serde::Serialize;
 use std::io::{self, BufRead, Write};
@@ -72,20 +72,17 @@ pub struct Verdict {
 /// A scope with all that is needed to tell its rules.
 pub struct Judge {
     config: Config,
-    seeds: Vec<Url>,
+    seeds: Vec<Seed>,
     scope: scope::Scope,
 }
 
 impl Judge {
     /// Without seeds in the configuration, where the crawl began counts.
     pub fn new(config: &Config, reader: Option<&Reader>) -> Result<Self> {
-        let read = |seed: &String| {
-            let url = robot::seeds::read(seed);
-            url.map_err(|why| BadInput(format!("seed {seed:?}: {why}")))
-        };
-        let mut from: Vec<Url> = config.seeds.iter().map(read).collect::<Result<_, _>>()?;
+        let mut from =
+            robot::seeds::read_all(&config.seeds).map_err(|error| BadInput(error.to_string()))?;
         if let (true, Some(reader)) = (from.is_empty(), reader) {
-            from = first_urls(reader)?;
+            from = first_urls(reader)?.into_iter().map(Seed::from).collect();
         }
         let scope = scope::Scope::new(&config.scope, &from)
             .map_err(|error| BadInput(format!("scope.{error}")))?;
@@ -93,6 +90,19 @@ impl Judge {
             config: config.clone(),
             seeds: from,
             scope,
+        })
+    }
+
+    /// The same of a page that another one redirects to.
+    pub fn judge_redirect(&self, url: &Url, depth: u16) -> Result<Verdict> {
+        let verdict = self.judge(url, depth)?;
+        if verdict.inside || depth == REQUISITE || !self.scope.judge_redirect(url, depth).is_in() {
+            return Ok(verdict);
+        }
+        Ok(Verdict {
+            inside: true,
+            rule: "scope.reach".into(),
+            why: "a seed redirects to it".into(),
         })
     }
 
@@ -151,9 +161,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     } else {
         Data::default()
     };
-    config.seeds.extend(arguments.seeds.iter().cloned());
+    let more = arguments.seeds.iter().cloned();
+    config.seeds.extend(more.map(robot::config::Seed::from));
     if let Some(reach) = arguments.reach {
         config.scope.reach = reach;
+        config.seeds.iter_mut().for_each(|seed| seed.reach = None);
     }
     let reader = if config.seeds.is_empty() {
         data::find_store(&directory)?

@@ -4,6 +4,7 @@ use crate::bad_input::BadInput;
 use crate::data::{self, Asked, Data, Which};
 use crate::terminal::{complain, plain};
 use anyhow::Result;
+use frontier::scope::{Reach, Seed};
 use robot::seeds::SeedList;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -18,11 +19,14 @@ Seeds that are added are visited at once if a crawl is running, and otherwise at
 reach (scope.reach) is in scope from then on. What only a removed seed reached is fetched no more; copies
 are kept. The list holds besides the seeds of the configuration, also for a start with -c.
 
-Files have one URL a line; empty lines and lines that begin with # are passed over; - is standard input.
+Files have one URL a line, with a reach of its own after it if it is to have one; empty lines and lines that begin
+with # are passed over; - is standard input. A reach is one of site, domain, host, prefix, page, anywhere, nowhere: `evercrawl
+scope --help` explains them. Without one, scope.reach holds. To change a seed's reach, add it again.
 
 Examples:
   evercrawl seeds list
   evercrawl seeds add https://docs.example.org/ --from more.txt
+  evercrawl seeds add --reach prefix https://example.org/manual/
   evercrawl seeds remove https://blog.example.org/";
 
 /// Add, remove or list the seeds of a crawl.
@@ -36,14 +40,20 @@ pub struct Arguments {
 #[derive(clap::Subcommand)]
 enum Command {
     /// Begin there too.
-    Add(Change),
+    Add {
+        #[command(flatten)]
+        change: Change,
+        /// How far they reach, but for those that a file gives another reach.
+        #[arg(long)]
+        reach: Option<Reach>,
+    },
     /// Begin there no more.
     Remove(Change),
-    /// Print all seeds, one a line.
+    /// Print all seeds, one a line, with their reach if they have one of their own.
     List {
         #[command(flatten)]
         which: Which,
-        /// Print a JSON string a line.
+        /// Print a JSON string a line, or an object with url and reach.
         #[arg(long)]
         json: bool,
     },
@@ -63,13 +73,16 @@ struct Change {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.command {
-        Command::Add(change) => {
-            let (data, urls) = change.read()?;
-            let count = SeedList::change(&data.raw, |list| list.add(&data.raw, &urls))?;
-            tell(&data, &format!("{count} added"))
+        Command::Add { change, reach } => {
+            let (data, mut seeds) = change.read()?;
+            for seed in &mut seeds {
+                seed.reach = seed.reach.or(*reach);
+            }
+            add(&data, &seeds)
         }
         Command::Remove(change) => {
-            let (data, urls) = change.read()?;
+            let (data, seeds) = change.read()?;
+            let urls: Vec<Url> = seeds.into_iter().map(|seed| seed.url).collect();
             let unknown = SeedList::change(&data.raw, |list| {
                 let unknown = list.remove(&data.raw, &urls);
                 unknown.into_iter().cloned().collect::<Vec<Url>>()
@@ -87,7 +100,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 if *json {
                     data::json_line(&mut out, seed)?;
                 } else {
-                    writeln!(out, "{}", plain(seed))?;
+                    writeln!(out, "{}", plain(&seed.to_string()))?;
                 }
             }
             Ok(out.flush()?)
@@ -95,34 +108,50 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
+/// Adds seeds to a crawl, which may be running.
+pub fn add(data: &Data, seeds: &[Seed]) -> Result<()> {
+    let count = SeedList::change(&data.raw, |list| list.add(&data.raw, seeds))?;
+    tell(data, &format!("{count} added"))
+}
+
 impl Change {
-    fn read(&self) -> Result<(Data, Vec<Url>)> {
+    fn read(&self) -> Result<(Data, Vec<Seed>)> {
         let data = self.which.find()?;
         // where there is no crawl, a list would wait for nobody
         data.reader()?;
-        Ok((data, read_urls(&self.urls, &self.from)?))
+        Ok((data, read_seeds(&self.urls, &self.from)?))
     }
 }
 
-/// URLs given as arguments and in files.
-pub fn read_urls(given: &[String], files: &[PathBuf]) -> Result<Vec<Url>> {
-    let mut urls = Vec::new();
+/// Seeds given as arguments and in files.
+pub fn read_seeds(given: &[String], files: &[PathBuf]) -> Result<Vec<Seed>> {
+    let mut seeds = Vec::new();
     for url in given {
-        urls.push(data::read_url(url)?);
+        seeds.push(data::read_url(url)?.into());
     }
     for file in files {
         let text = read_file(file).map_err(|error| BadInput::file(file, error))?;
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.trim();
             if !line.is_empty() && !line.starts_with('#') {
-                let url = data::read_url(line);
-                urls.push(
-                    url.map_err(|error| BadInput::file(file, format!("line {number}: {error}")))?,
+                let seed = read_line(line);
+                seeds.push(
+                    seed.map_err(|error| BadInput::file(file, format!("line {number}: {error}")))?,
                 );
             }
         }
     }
-    Ok(urls)
+    Ok(seeds)
+}
+
+/// A URL, and its reach if it has one.
+fn read_line(line: &str) -> Result<Seed> {
+    let (url, reach) = match line.split_once(char::is_whitespace) {
+        Some((url, reach)) => (url, Some(reach.trim().parse().map_err(BadInput)?)),
+        None => (line, None),
+    };
+    let url = data::read_url(url)?;
+    Ok(Seed { url, reach })
 }
 
 fn read_file(path: &Path) -> io::Result<String> {

@@ -173,6 +173,9 @@ impl View {
                 ),
             );
         }
+        for limit in &s.rule_limits {
+            row("limit", &rule_limit(limit));
+        }
         if !s.slowest_hosts.is_empty() {
             row("slowest", &slowest(s));
         }
@@ -268,15 +271,42 @@ impl View {
     }
 }
 
+/// How far the limit of a rule is used up, in a line.
+fn rule_limit(limit: &robot::view::RuleLimit) -> String {
+    let mut words = format!("rule {} ({})", limit.rule, plain(&limit.place));
+    let number = |n: u64| grouped(n as usize);
+    if let Some(most) = limit.most_pages {
+        let _ = write!(
+            words,
+            " · {} of {}",
+            number(limit.pages),
+            count(most, "page")
+        );
+    }
+    if let Some(most) = limit.most_bytes {
+        let _ = write!(words, " · {} of {}", bytes(limit.bytes), bytes(most));
+    }
+    if limit.left_out > 0 {
+        let _ = write!(
+            words,
+            " · {} not fetched for it",
+            count(limit.left_out, "page")
+        );
+    }
+    words
+}
+
 /// How a webhook goes, in a line.
 fn webhook(hook: &robot::view::WebhookView) -> String {
     let refused = (hook.refused > 0).then(|| format!(" · {} refused", hook.refused));
+    let lost = (hook.lost > 0).then(|| format!(" · {} lost to it", count(hook.lost, "visit")));
     let failing = (hook.failing.as_ref()).map(|why| format!(" · tried again: {}", plain(why)));
     format!(
-        "{} · {} told{}{}",
+        "{} · {} told{}{}{}",
         plain(&hook.to),
         hook.told,
         refused.unwrap_or_default(),
+        lost.unwrap_or_default(),
         failing.unwrap_or_default()
     )
 }

@@ -10,6 +10,7 @@ use crate::scope::{Judge, Verdict};
 use crate::terminal::{self, count};
 use anyhow::Result;
 use robot::offline::{self, Offline};
+use robot::overrides::{Overrides, Told};
 use robot::view::PageWait;
 use rules::Robots;
 use serde::{Serialize, Serializer};
@@ -59,6 +60,8 @@ struct Why {
     /// The page that linked to it first.
     found_on: Option<String>,
     redirects_to: Option<String>,
+    /// The same, where it is not followed.
+    leads_out_to: Option<String>,
     scope: Verdict,
     robots: Robots,
     trap: Option<String>,
@@ -69,6 +72,10 @@ struct Why {
     /// Of 95 %.
     changes_per_day_interval: Option<(f64, f64)>,
     chance_fresh: Option<f64>,
+    /// How much it matters, if not as much as others.
+    weight: Option<f64>,
+    /// The settings that rules make for it.
+    rules: Vec<Told>,
     due: Option<Moment>,
     waits_for: String,
 }
@@ -97,14 +104,31 @@ impl Why {
             .as_ref()
             .and_then(|known| Url::parse(&known.url).ok());
         let asked = requested.as_ref().unwrap_or(url);
-        let scope = Judge::new(&data.config, Some(reader))?.judge(asked, depth)?;
+        let judge = Judge::new(&data.config, Some(reader))?;
+        let is_in = |url: &Url, depth| judge.judge(url, depth).is_ok_and(|verdict| verdict.inside);
+        let is_redirected_to = id
+            .zip(address.as_ref())
+            .is_some_and(|(id, address)| offline::is_redirected_to(reader, id, address, is_in));
+        let scope = if is_redirected_to {
+            judge.judge_redirect(asked, depth)?
+        } else {
+            judge.judge(asked, depth)?
+        };
         let host = host_of(reader, asked)?;
-        let robots = Robots::judge(&data.config, host.as_ref(), asked);
+        let overrides = Overrides::new(&data.config).unwrap_or_default();
+        let robots = Robots::judge(&data.config, &overrides, host.as_ref(), asked);
+        let gone_days = overrides.gone_days(asked);
+        let limits = overrides.limits_of(asked);
         let trap = match id {
             Some(id) => rules::redirect_trap(reader, id, row.as_ref())?,
             None => rules::trap(&data.config, reader, url)?,
         };
         let no_address = host.and_then(|host| offline::host(&host.blob).no_address);
+        let is_open = |row: &PageRow| row.state == PageState::Redirect && row.redirect_to.is_none();
+        let archive = robot::archive_directory(&data.directory);
+        let leads_out_to = (row.as_ref().is_some_and(is_open))
+            .then(|| robot::copies::redirect(&archive, asked.as_str()))
+            .flatten();
         let mut names = Names::new(reader)?;
         let page_url = |page: Option<PageId>| {
             let address = page.and_then(|page| reader.address(page).ok());
@@ -119,6 +143,7 @@ impl Why {
             page: id.map(|id| PageView::of(&mut names, id)).transpose()?,
             found_on: page_url(address.as_ref().and_then(|address| address.from)),
             redirects_to: page_url(row.as_ref().and_then(|row| row.redirect_to)),
+            leads_out_to: leads_out_to.map(String::from),
             scope,
             robots,
             trap,
@@ -126,6 +151,8 @@ impl Why {
             changes_per_day: None,
             changes_per_day_interval: None,
             chance_fresh: None,
+            weight: None,
+            rules: overrides.told(asked),
             due: None,
             waits_for: String::new(),
         };
@@ -143,19 +170,26 @@ impl Why {
                 Offline::read(&data.directory, &data.config)?.page(id)?
             }
         };
-        why.schedule(data, row.as_ref(), wait, robot);
+        why.schedule((gone_days, &limits), row.as_ref(), wait, robot);
         Ok(why)
     }
 
     /// When it is due, and what it waits for.
-    fn schedule(&mut self, data: &Data, row: Option<&PageRow>, wait: PageWait, robot: &str) {
+    fn schedule(
+        &mut self,
+        (gone_days, limits): (f64, &str),
+        row: Option<&PageRow>,
+        wait: PageWait,
+        robot: &str,
+    ) {
+        self.weight = wait.weight;
         self.changes_per_day = wait.changes_per_day;
         self.changes_per_day_interval = wait.changes_per_day_interval;
         self.chance_fresh = wait.chance_fresh;
         let is_requisite = self.page.as_ref().is_some_and(PageView::is_requisite);
         let next_try = row
             .filter(|_| !is_requisite)
-            .and_then(|row| offline::next_try(row, &data.config));
+            .and_then(|row| offline::next_try(row, gone_days));
         // a host that asked to be left alone is, whatever its pages want
         let own = wait.due.or(next_try);
         let opens = wait
@@ -180,6 +214,9 @@ impl Why {
             (State::Elsewhere, _) => "nothing: another robot has it".into(),
             (State::Live | State::Redirect | State::Gone, _) if is_requisite => {
                 "nothing: it is fetched again when a page that embeds it has changed".into()
+            }
+            (State::Excluded, _) if cause == "rule-limit" => {
+                format!("nothing: no more is fetched of its kind ({limits})")
             }
             (State::Excluded, _) => format!("nothing: it is not fetched ({cause})"),
             (State::Gone, Some(left)) if left > 0.0 => {

@@ -314,6 +314,9 @@ fn places_come_from_databases_names_and_the_dns() {
         "as.mmdb",
         mmdb::database([192, 0, 2, 0], 24, "ASN", &system),
     );
+    let delegated = "2|arin|20260101|1|19700101|20260101|-0500\narin|*|ipv4|*|1|summary\n\
+                     arin|US|ipv4|192.0.2.0|8|20260101|assigned|e5e3b9c1\n";
+    write("delegated-arin-latest", delegated.into());
     let server = name_server::start("7.2.0.192.in-addr.arpa", "gw1.bos2.example.net", loc());
     let found = json(
         folder,
@@ -325,6 +328,8 @@ fn places_come_from_databases_names_and_the_dns() {
             "city.mmdb",
             "--as-db",
             "as.mmdb",
+            "--registry",
+            "delegated-arin-latest",
             "--nameserver",
             &server.to_string(),
         ],
@@ -344,7 +349,8 @@ fn places_come_from_databases_names_and_the_dns() {
         .iter()
         .map(|place| place["heuristic"].as_str().unwrap())
         .collect();
-    assert_eq!(heuristics, ["loc", "airport", "database"]);
+    assert_eq!(heuristics, ["loc", "airport", "database", "registry"]);
+    assert_eq!(known["places"][3]["country"], "US");
     assert_eq!(known["places"][2]["city"], "Boston");
     assert!((known["places"][0]["latitude"].as_f64().unwrap() - 42.365).abs() < 1e-3);
     assert_eq!(
@@ -354,8 +360,15 @@ fn places_come_from_databases_names_and_the_dns() {
     );
     let report = json(folder, &["report"]);
     let overlap = report["agreement"].as_array().unwrap();
-    assert_eq!(overlap.len(), 3);
-    assert!(overlap.iter().all(|pair| pair["coincidences"] == 1));
+    assert_eq!(overlap.len(), 6);
+    for pair in overlap {
+        // a registry knows the country alone
+        let by_registry = pair["second"] == "registry";
+        assert_eq!(pair["coincidences"], u64::from(!by_registry), "{pair}");
+    }
+    let with_country = |pair: &&Value| pair["first"] == "airport" && pair["second"] == "registry";
+    let pair = overlap.iter().find(with_country).unwrap();
+    assert_eq!(pair["same_country"], 1);
     let blocks = json(
         folder,
         &[
@@ -369,7 +382,7 @@ fn places_come_from_databases_names_and_the_dns() {
     let places = text(folder, &["sql", sql, "--csv"]);
     assert_eq!(
         places,
-        "heuristic,name\nairport,Boston\ndatabase,Boston\nloc,\n"
+        "heuristic,name\nairport,Boston\ndatabase,Boston\nloc,\nregistry,\n"
     );
 }
 
@@ -463,4 +476,44 @@ fn bad_input_ends_with_code_2_and_says_what() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
         assert!(errors.contains(message), "{arguments:?}: {errors}");
     }
+}
+
+#[test]
+fn the_error_of_few_probes_is_told_from_many() {
+    let folder = probed();
+    let folder = folder.path();
+    let found = json(folder, &["probes"]);
+    assert_eq!(
+        (&found["pairs"], &found["answers"]),
+        (&2.into(), &14.into())
+    );
+    let probes: Vec<u64> = (found["errors"].as_array().unwrap().iter())
+        .map(|row| row["probes"].as_u64().unwrap())
+        .collect();
+    assert_eq!(probes, [1, 2, 3], "seven answers say nothing of five");
+    assert!(text(folder, &["probes", "--error", "1000"]).ends_with("enough for 1000: 1\n"));
+    assert_eq!(
+        netmap(folder, &["probes", "--error", "0"]).status.code(),
+        Some(2)
+    );
+    let newest = json(folder, &["report", "--window", "0"]);
+    let week = json(folder, &["report"]);
+    assert_eq!(newest["rtt_ms"], week["rtt_ms"], "there is one survey only");
+    assert_eq!(week["servers"]["addresses"], 2);
+    assert_eq!(week["routers"]["addresses"], 0);
+}
+
+#[test]
+fn lists_of_registries_that_are_none_end_with_code_2() {
+    let folder = probed();
+    let folder = folder.path();
+    std::fs::write(
+        folder.join("list"),
+        "arin|USA|ipv4|18.0.0.0|256|1|allocated\n",
+    )
+    .unwrap();
+    let output = netmap(folder, &["locate", "--no-dns", "--registry", "list"]);
+    assert_eq!(output.status.code(), Some(2));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("list: line 1: 'USA'"), "{errors}");
 }

@@ -33,6 +33,8 @@ fn all_experiments_run_and_leave_tables_plots_and_rows() {
             "default"
             | "freshness-wikipedia"
             | "rtt-approximation"
+            | "probing-origins"
+            | "partition-preferences"
             | "partition-algebraic"
             | "partition-download" => folder.path().join(name).join("generated"),
             _ => folder.path().join(name),
@@ -109,10 +111,12 @@ fn the_list_names_every_experiment() {
         "classical",
         "factors",
         "rtt-approximation",
+        "probing-origins",
         "learning",
         "default",
         "partition-algebraic",
         "partition-download",
+        "partition-preferences",
     ] {
         assert!(text.lines().any(|line| line.starts_with(name)), "{text}");
     }

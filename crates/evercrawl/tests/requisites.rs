@@ -5,13 +5,14 @@ mod crawling;
 mod picture;
 #[path = "../../storage/tests/python/mod.rs"]
 mod python;
+mod replay;
 
 use crawling::answers::{Answers, answer, html, missing};
 use crawling::{Crawler, Process};
 use picture::Picture;
+use replay::Replay;
 use serde_json::Value;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -226,68 +227,6 @@ fn look(url: &str, directory: &Path) -> Option<Picture> {
     Some(Picture::read(&shot))
 }
 
-/// pywb with the archive of a crawl; does not outlive the test.
-struct Replay {
-    server: std::process::Child,
-    port: u16,
-}
-
-impl Drop for Replay {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
-}
-
-impl Replay {
-    fn start(crawler: &Crawler) -> Option<Self> {
-        let place: PathBuf = crawler.directory.path().join("pywb");
-        std::fs::create_dir_all(place.join("templates")).unwrap();
-        // without a frame or banner of its own
-        std::fs::write(place.join("config.yaml"), "framed_replay: false\n").unwrap();
-        std::fs::write(place.join("templates/banner.html"), "").unwrap();
-        let program = "
-import sys
-from pywb.manager.manager import main
-main(['init', 'kept'])
-main(['add', 'kept'] + sys.argv[1:])
-";
-        let archives = storage::archive::files(&crawler.archive()).unwrap();
-        let added = python::python("pywb")?
-            .args(["-c", program])
-            .args(archives.iter().map(|(_, file)| file))
-            .current_dir(&place)
-            .output()
-            .unwrap();
-        assert!(added.status.success(), "{added:?}");
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
-        let serve = "from pywb.apps.cli import wayback; wayback()";
-        let server = python::python("pywb")?
-            .args(["-c", serve, "-b", "127.0.0.1", "-p", &port.to_string()])
-            .current_dir(&place)
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let replay = Self { server, port };
-        let began = Instant::now();
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-            assert!(
-                began.elapsed() < Duration::from_mins(1),
-                "pywb does not start"
-            );
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        Some(replay)
-    }
-
-    /// The last copy of a page.
-    fn url(&self, url: &str) -> String {
-        format!("http://127.0.0.1:{}/kept/2100/{url}", self.port)
-    }
-}
-
 /// A crawl of the documentation, and its archive as a browser shows it.
 fn replayed(server: &Answers, requisites: bool) -> Option<Picture> {
     let mut crawler = Crawler::new(&[server.url(PAGE)])
@@ -295,7 +234,8 @@ fn replayed(server: &Answers, requisites: bool) -> Option<Picture> {
         .with("scope.max_depth", "1");
     let process: Process = crawler.start(&["--once", "--json"]);
     process.within(120);
-    let replay = Replay::start(&crawler)?;
+    let place = crawler.directory.path().join("pywb");
+    let replay = Replay::start(&crawler.archive(), &place)?;
     let asked = server.asked().len();
     let picture = look(&replay.url(&server.url(PAGE)), crawler.directory.path())?;
     // the archive has it all: nothing came from the site itself

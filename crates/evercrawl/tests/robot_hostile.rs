@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use storage::{PageRow, PageState};
 
-const MOST_MEMORY: u64 = 384 << 20;
+const MOST_MEMORY: u64 = 300 << 20;
 /// Bodies are cut here.
 const MOST_BYTES: u64 = 1 << 20;
 

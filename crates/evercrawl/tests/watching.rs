@@ -2,9 +2,11 @@
 //! seeds while the crawl runs.
 
 mod crawling;
+#[path = "../../storage/tests/python/mod.rs"]
+mod python;
 
-use crawling::Crawler;
-use crawling::answers::{Answers, html, missing};
+use crawling::answers::{Answers, answer, html, missing};
+use crawling::{Crawler, Process};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -122,7 +124,41 @@ fn a_page_is_asked_for_and_its_change_is_shown() {
         }),
         "{feed}"
     );
+    let rss = say(&crawler, &["changes", "--format", "rss"]);
+    if let (Some(rss), Some(atom)) = (feed_read(&rss), feed_read(&feed)) {
+        assert_eq!(rss, atom);
+        assert!(rss.contains(&format!("changed: {page} {page}")), "{rss}");
+    }
     crawl.interrupted_after(0.0);
+}
+
+/// What feedparser, which other people wrote, finds in a feed: version, flaws, entries.
+fn feed_read(feed: &str) -> Option<String> {
+    let mut python = python::python("feedparser")?;
+    let program = "
+import feedparser, sys, time
+feed = feedparser.parse(sys.stdin.buffer.read())
+assert feed.version in ('rss20', 'atom10'), feed.version
+assert not feed.bozo, feed.bozo_exception
+assert feed.feed.title
+for entry in feed.entries:
+    words = entry.get('content', [{}])[0].get('value') or entry.get('summary', '')
+    print(entry.title, entry.link, entry.id, time.strftime('%FT%TZ', entry.updated_parsed if 'updated' in entry else entry.published_parsed),
+          entry.tags[0].term, words)
+";
+    let mut child = python
+        .args(["-c", program])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::inherit())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(feed.as_bytes()).unwrap();
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{feed}");
+    Some(String::from_utf8(output.stdout).unwrap())
 }
 
 /// The text of each entry of a feed, by a reader of XML that is not ours.
@@ -419,16 +455,21 @@ fn endless(last: u8) -> Answers {
 #[test]
 fn a_crawl_ends_by_its_limits() {
     let site = endless(99);
+    // what was not reached is counted, not listed
+    let ended = Crawler::new(&[site.url("/1")])
+        .start(&["--once", "--pages", "5"])
+        .within(30);
+    ended.failed(1, &["1 page not reached before the end"]);
+    assert!(!ended.err.contains("missing:"), "{}", ended.err);
     let mut crawler = Crawler::new(&[site.url("/1")]);
     let ended = crawler
         .start(&["--pages", "7", "--json"])
         .succeeds_within(30);
     assert!(ended.err.contains("limits.pages = 7"), "{}", ended.err);
+    let before = 5;
     let pages = || {
-        site.asked()
-            .iter()
-            .filter(|path| *path != "/robots.txt")
-            .count()
+        let asked = site.asked();
+        asked.iter().filter(|path| *path != "/robots.txt").count() - before
     };
     let figures = ended.figures();
     let visits = figures.first_visits + figures.revisits;
@@ -499,4 +540,315 @@ fn old_versions_are_taken_out() {
     assert_eq!(full(&crawler), 1);
     crawler.verify_archive();
     assert!(say(&crawler, &["get", &page]).contains("17,99"));
+}
+
+/// `evercrawl watch` with a data directory and these arguments, as a user types them.
+fn watch(crawler: &mut Crawler, arguments: &[&str]) -> Process {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evercrawl"));
+    command
+        .args(["watch", "--allow-private", "--contact", "http://me.test/"])
+        .arg("--data")
+        .arg(crawler.data())
+        .args(arguments);
+    crawler.start_as(command)
+}
+
+/// A command that looks at the data of a watch.
+fn look(crawler: &Crawler, arguments: &[&str]) -> String {
+    let words = if arguments[0] == "seeds" { 2 } else { 1 };
+    let output = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+        .args(&arguments[..words])
+        .arg("--data")
+        .arg(crawler.data())
+        .args(&arguments[words..])
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A shop with a front page that links to items, each with a picture; an old address, and one that leads to
+/// another server.
+fn mall(last: u8, elsewhere: String) -> (Answers, Arc<AtomicUsize>) {
+    let price = Arc::new(AtomicUsize::new(19));
+    let now = price.clone();
+    let shop = Answers::new(last, move |path| match path {
+        "/robots.txt" | "/lost" => missing(),
+        "/old" => answer("301 Moved Permanently\r\nLocation: /new", b""),
+        "/away" => answer(&format!("302 Found\r\nLocation: {elsewhere}"), b""),
+        _ => html(&format!(
+            "<title>Pot</title><main><h1>Pot</h1><img src=/pot.png><p>Now {},99 EUR only</p><p>{TEXT}</p>\
+             <a href=/other>Other</a></main>",
+            now.load(Ordering::Relaxed)
+        )),
+    });
+    (shop, price)
+}
+
+#[test]
+fn pages_are_watched_without_what_they_link_to() {
+    let other = Answers::new(102, |path| match path {
+        "/robots.txt" => missing(),
+        _ => html(&format!("<p>{TEXT}</p>")),
+    });
+    let (shop, price) = mall(101, other.url("/there"));
+    let mut crawler = Crawler::new(&[]);
+    let file = crawler.directory.path().join("pages.txt");
+    std::fs::write(
+        &file,
+        format!(
+            "# old addresses\n{}\n\n{}\n",
+            shop.url("/old"),
+            shop.url("/away")
+        ),
+    )
+    .unwrap();
+    let item = shop.url("/item/1");
+    let watched = watch(
+        &mut crawler,
+        &[&item, "--file", file.to_str().unwrap(), "--every", "2s"],
+    );
+    wait_until("all are had", || {
+        let asked = [shop.asked(), other.asked()].concat();
+        ["/item/1", "/new", "/there"]
+            .iter()
+            .all(|path| asked.iter().any(|asked| asked == path))
+    });
+    wait_until("each is looked at again", || {
+        let often = |path: &str| shop.asked().iter().filter(|asked| *asked == path).count();
+        often("/item/1") > 2 && often("/new") > 2
+    });
+    price.store(17, Ordering::Relaxed);
+    let file_of = |crawler: &Crawler| crawler.directory.path().join("out-1");
+    wait_until("the change is printed", || {
+        let said = std::fs::read_to_string(file_of(&crawler)).unwrap();
+        said.contains(&format!(
+            "changed  {item}\n  - Now 19,99 EUR only\n  + Now 17,99 EUR only\n"
+        )) && said.contains(&format!("changed  {}\n", shop.url("/new")))
+    });
+    // neither links nor pictures
+    let asked = shop.asked();
+    assert!(
+        !asked
+            .iter()
+            .any(|path| path == "/other" || path == "/pot.png"),
+        "{asked:?}"
+    );
+    let why = look(&crawler, &["why", &other.url("/there")]);
+    assert!(why.contains("in: a seed redirects to it"), "{why}");
+
+    // one more while it runs, and one less
+    let more = shop.url("/item/2");
+    let said = watch(&mut crawler, &[&more]).succeeds_within(20);
+    assert_eq!(said.out, "1 added; the running crawl has 4 now\n");
+    wait_until("it is watched", || {
+        shop.asked().iter().any(|path| path == "/item/2")
+    });
+    look(&crawler, &["seeds", "remove", &shop.url("/away")]);
+    watch(&mut crawler, &[&shop.url("/lost")]).succeeds_within(20);
+    wait_until("a page that cannot be had is told of", || {
+        let said = std::fs::read_to_string(crawler.directory.path().join("err-1")).unwrap();
+        said.contains(&format!(
+            "warning: {} could not be had (missing)",
+            shop.url("/lost")
+        ))
+    });
+    look(&crawler, &["seeds", "remove", &shop.url("/lost")]);
+    let ended = watched.interrupted_after(0.5);
+    assert!(
+        ended
+            .out
+            .lines()
+            .all(|line| line.starts_with("20") || line.starts_with("  ")),
+        "{}",
+        ended.out
+    );
+
+    // started again, it goes on with the same pages, and where old addresses lead is still in scope
+    let (before, away) = (shop.asked().len(), other.asked().len());
+    let again = watch(&mut crawler, &["--json"]);
+    wait_until("all are looked at again", || {
+        let asked = &shop.asked()[before..];
+        ["/item/1", "/item/2", "/new"]
+            .iter()
+            .all(|path| asked.iter().any(|asked| asked == path))
+    });
+    price.store(15, Ordering::Relaxed);
+    wait_until("a change is told to programs", || {
+        let said = std::fs::read_to_string(crawler.directory.path().join("out-4")).unwrap();
+        let told = said
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        told.into_iter().any(|told| {
+            told["url"] == *item && told["difference"]["added"][0] == "Now 15,99 EUR only"
+        })
+    });
+    again.interrupted_after(0.0);
+    assert_eq!(other.asked().len(), away, "{:?}", other.asked());
+}
+
+#[test]
+fn watching_once_says_what_changed_and_what_could_not_be_had() {
+    let (shop, price) = mall(103, "http://127.0.0.1:1/".into());
+    let mut crawler = Crawler::new(&[]);
+    let item = shop.url("/item/1");
+    let first = watch(&mut crawler, &["--once", &item]).succeeds_within(30);
+    assert_eq!((first.out.as_str(), first.err.as_str()), ("", ""));
+    // nothing new is nothing said
+    let same = watch(&mut crawler, &["--once"]).succeeds_within(30);
+    assert_eq!((same.out.as_str(), same.err.as_str()), ("", ""));
+    price.store(18, Ordering::Relaxed);
+    let changed = watch(&mut crawler, &["--once"]).succeeds_within(30);
+    assert!(
+        changed.out.contains("  + Now 18,99 EUR only\n"),
+        "{}",
+        changed.out
+    );
+    let lost = watch(&mut crawler, &["--once", &shop.url("/lost")]).within(60);
+    lost.failed(
+        1,
+        &["missing: ", "/lost", "1 page in scope could not be had"],
+    );
+    // what is no page, and a directory with a crawl of another kind
+    watch(&mut crawler, &["no-url"])
+        .within(10)
+        .failed(2, &["'no-url'"]);
+    let mut site = Crawler::new(&[shop.url("/")]);
+    site.start(&["--once", "--pages", "1"]).within(30);
+    watch(&mut site, &[&item])
+        .within(10)
+        .failed(2, &["a crawl of sites is kept here", "--data"]);
+}
+
+#[test]
+fn a_price_that_moves_all_the_time_is_told_where_it_is_selected() {
+    let look = Arc::new(AtomicUsize::new(0));
+    let now = look.clone();
+    let shop = Answers::new(104, move |path| match path {
+        "/robots.txt" => missing(),
+        // another price at every look
+        _ => html(&format!(
+            "<title>Pot</title><main><h1>Pot</h1><p class=price>Now {},99 EUR only</p><p>{TEXT}</p>\
+             <p>Nobody has complained of it so far.</p><p>It comes in red and in blue.</p></main>",
+            100 + now.fetch_add(1, Ordering::Relaxed)
+        )),
+    });
+    let page = shop.url("/item");
+    let mut crawler = Crawler::new(std::slice::from_ref(&page))
+        .with("watch", "[{ pages = \"/item\", select = [\"main\"] }]");
+    let crawl = crawler.start(&[]);
+    wait_until("a first copy", || {
+        run(&crawler, &["get", &page]).status.success()
+    });
+    for _ in 0..9 {
+        assert!(say(&crawler, &["visit", &page]).ends_with(": 200, changed\n"));
+    }
+    crawl.interrupted_after(0.0);
+}
+
+#[test]
+fn a_webhook_that_came_too_late_says_so() {
+    let (shop, price) = shop(105);
+    let page = shop.url("/item");
+    let receiver = Receiver::open();
+    let mut crawler = Crawler::new(std::slice::from_ref(&page)).with(
+        "webhooks",
+        format!("[{{ url = \"http://127.0.0.1:{}/\" }}]", receiver.port),
+    );
+    let crawl = crawler.start(&[]);
+    wait_until("a first copy", || {
+        run(&crawler, &["get", &page]).status.success()
+    });
+    price.store(17, Ordering::Relaxed);
+    assert!(say(&crawler, &["visit", &page]).ends_with("changed\n"));
+    crawl.kill();
+    // as after 400 million visits: the log begins later. Opening it first does what the crash left undone
+    drop(storage::Store::open(&crawler.state(), storage::StoreOptions::default()).unwrap());
+    let log = crawler.state().join("observations");
+    std::fs::rename(log.join("00000000.log"), log.join("00001525.log")).unwrap();
+    receiver.status.store(200, Ordering::Relaxed);
+    let crawl = crawler.start(&[]);
+    wait_until("status tells of what is lost", || {
+        let told: Value = serde_json::from_str(&say(&crawler, &["status", "--json"])).unwrap();
+        told["webhooks"][0]["lost"]
+            .as_u64()
+            .is_some_and(|lost| lost > 300_000_000)
+    });
+    assert!(say(&crawler, &["status"]).contains(" visits lost to it"));
+    let ended = crawl.interrupted_after(0.0);
+    assert!(ended.err.contains("nobody is told"), "{}", ended.err);
+}
+
+#[test]
+fn the_log_goes_to_a_file_that_does_not_grow_without_end() {
+    use std::os::unix::fs::PermissionsExt;
+    let site = endless(106);
+    let mut crawler = Crawler::new(&[site.url("/1")]);
+    let folder = crawler.directory.path().join("logs");
+    std::fs::create_dir(&folder).unwrap();
+    let file = folder.join("crawl.log");
+    crawler = crawler
+        .with("log.file", format!("{file:?}"))
+        .with("log.level", "\"debug\"")
+        .with("log.json", "true")
+        .with("log.rotate_bytes", "4096")
+        .with("log.keep_files", "3");
+    let crawl = crawler.start(&["--pages", "60"]);
+    // killed and started again: what was written is there, and it goes on
+    wait_until("it rotates", || folder.join("crawl.log.2").exists());
+    crawl.kill();
+    crawler.start(&["--pages", "60"]).succeeds_within(60);
+    let names: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert_eq!(names.len(), 4, "{names:?}");
+    let mut asked = 0;
+    for name in &names {
+        let metadata = std::fs::metadata(name).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+        assert!(metadata.len() <= 4096, "{}", metadata.len());
+        for line in std::fs::read_to_string(name).unwrap().lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            asked += usize::from(line["fields"]["url"].is_string());
+        }
+    }
+    assert!(asked > 20, "{asked}");
+    // a link that somebody planted is not written through
+    let precious = crawler.directory.path().join("precious");
+    std::fs::write(&precious, "precious").unwrap();
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink(&precious, &file).unwrap();
+    let refused = crawler.start(&["--pages", "1"]).within(10);
+    refused.failed(2, &["crawl.log", "log.file", "is a link"]);
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
+}
+
+#[test]
+fn a_seed_that_leads_out_of_scope_is_missing() {
+    let other = Answers::new(108, |_| html("<p>Elsewhere.</p>"));
+    let target = other.url("/home");
+    let to = target.clone();
+    let site = Answers::new(107, move |path| match path {
+        "/robots.txt" => missing(),
+        "/hop" => answer("301 Moved\r\nLocation: /", b""),
+        _ => answer(&format!("301 Moved\r\nLocation: {to}"), b""),
+    });
+    for seed in ["/", "/hop"] {
+        let mut crawler = Crawler::new(&[site.url(seed)]);
+        let ended = crawler.start(&["--once"]).within(30);
+        ended.failed(1, &[&site.url("/"), "leads out of scope", &target]);
+        let why = say(&crawler, &["why", &site.url("/")]);
+        assert!(
+            why.contains(&format!(
+                "{target}, which is not followed: it is out of scope"
+            )),
+            "{why}"
+        );
+        // one that goes on for ever says so too
+        let ended = Crawler::new(&[site.url(seed)]).start(&[]).within(30);
+        ended.failed(1, &["nothing could be fetched", "leads out of scope"]);
+    }
+    assert!(other.asked().is_empty());
+    let mut crawler = Crawler::new(&[site.url("/"), target.clone()]);
+    crawler.once(30);
 }

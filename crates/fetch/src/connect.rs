@@ -71,13 +71,11 @@ pub(crate) fn tls_config(options: &Options) -> Result<ClientConfig, rustls::Erro
 }
 
 /// Connects to `address`, and makes sure that it is the one connected to.
-pub(crate) async fn connect(
+pub(crate) async fn direct(
     target: &Target,
     address: IpAddr,
     rules: &AddressRules,
-    tls: &Arc<ClientConfig>,
-    head_limit: usize,
-) -> Result<Connection, FetchError> {
+) -> Result<TcpStream, FetchError> {
     let stream = TcpStream::connect(SocketAddr::new(address, target.port))
         .await
         .map_err(|error| connect_error(&error))?;
@@ -85,6 +83,16 @@ pub(crate) async fn connect(
     if !rules.permits(peer.ip()) {
         return Err(FetchError::AddressRefused(peer.ip()));
     }
+    Ok(stream)
+}
+
+/// Makes of a way to the target's server what the target's scheme asks for.
+pub(crate) async fn secure(
+    stream: TcpStream,
+    target: &Target,
+    tls: &Arc<ClientConfig>,
+    head_limit: usize,
+) -> Result<Connection, FetchError> {
     // a request is one small write: it must not wait for company
     stream
         .set_nodelay(true)

@@ -19,6 +19,9 @@ const RATIO_FLOOR: u64 = 1 << 20;
 const MAX_ZSTD_WINDOW: u64 = 8 << 20;
 /// Output is made in pieces of this size.
 const PIECE: usize = 32 << 10;
+/// What grows beyond this gets all the room that it may need at once. Room that is not used costs nothing, but what
+/// is given back on the way there stays with the process: a bomb would take twice its size, on every thread.
+const LARGE: usize = 2 << 20;
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// An empty last block and a checksum, whatever it is: closes a broken frame.
 const ZSTD_END: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
@@ -132,10 +135,19 @@ enum End {
     Broken,
 }
 
+/// Lengthens `out` by a piece.
+fn make_room(out: &mut Vec<u8>, bound: usize) {
+    let length = out.len() + PIECE;
+    if length > out.capacity() && length > LARGE {
+        out.reserve_exact(bound.saturating_add(PIECE).max(length) - out.len());
+    }
+    out.resize(length, 0);
+}
+
 fn read_all(mut reader: impl Read, out: &mut Vec<u8>, bound: usize) -> End {
     loop {
         let start = out.len();
-        out.resize(start + PIECE, 0);
+        make_room(out, bound);
         let read = reader.read(&mut out[start..]);
         out.truncate(start + read.as_ref().map_or(0, |&n| n));
         match read {
@@ -183,7 +195,7 @@ fn brotli(input: &[u8], out: &mut Vec<u8>, bound: usize) -> End {
     let (mut available_in, mut at_in, mut total) = (input.len(), 0, 0);
     loop {
         let mut at_out = out.len();
-        out.resize(at_out + PIECE, 0);
+        make_room(out, bound);
         let mut available_out = PIECE;
         let result = BrotliDecompressStream(
             &mut available_in,

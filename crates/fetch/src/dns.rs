@@ -51,25 +51,34 @@ fn name_server(server: SocketAddr) -> NameServerConfig {
     NameServerConfig::new(server.ip(), true, connections.to_vec())
 }
 
-/// The addresses of `host`, whoever knows them; those that may not be contacted are left out.
-pub(crate) async fn resolve(
+/// The addresses of `host`, whoever knows them, and how long that holds.
+pub(crate) async fn find(
     host: &str,
     options: &Options,
     resolver: Option<&TokioResolver>,
-) -> Result<Resolved, FetchError> {
+) -> Result<(Vec<IpAddr>, Duration), FetchError> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let (addresses, expires_in) = if let Ok(address) = bare.parse::<IpAddr>() {
-        (vec![address], options.dns.most_ttl)
+    if let Ok(address) = bare.parse::<IpAddr>() {
+        Ok((vec![address], options.dns.most_ttl))
     } else if let Some(addresses) = options.hosts.get(host) {
-        (addresses.clone(), options.dns.most_ttl)
+        Ok((addresses.clone(), options.dns.most_ttl))
     } else {
         let resolver = resolver.ok_or(FetchError::Dns(DnsFault::Failed))?;
         // several servers, each asked several times, must not add up
         let patience = options.dns.timeout * (options.dns.attempts as u32 + 1);
         tokio::time::timeout(patience, ask(host, resolver))
             .await
-            .unwrap_or(Err(FetchError::Dns(DnsFault::Timeout)))?
-    };
+            .unwrap_or(Err(FetchError::Dns(DnsFault::Timeout)))
+    }
+}
+
+/// The same, without those that may not be contacted.
+pub(crate) async fn resolve(
+    host: &str,
+    options: &Options,
+    resolver: Option<&TokioResolver>,
+) -> Result<Resolved, FetchError> {
+    let (addresses, expires_in) = find(host, options, resolver).await?;
     let (good, refused): (Vec<_>, Vec<_>) = addresses
         .into_iter()
         .partition(|&address| options.addresses.permits(address));

@@ -18,6 +18,9 @@ pub enum FetchError {
     /// The address is not public, and the configuration does not allow it.
     #[error("address refused: {0} is not public")]
     AddressRefused(IpAddr),
+    /// The name is one of a private network, and the configuration allows none; only a proxy could resolve it.
+    #[error("name refused: it is one of a private network")]
+    NameRefused,
     /// No connection.
     #[error("not connected: {0}")]
     Connect(ConnectFault),
@@ -36,9 +39,15 @@ pub enum FetchError {
     /// The connection ended before a response, or before a byte of its body.
     #[error("disconnected")]
     Disconnected,
+    /// The proxy could not be had, or does not do what is asked.
+    #[error("proxy: {0}")]
+    Proxy(Box<str>),
     /// Whoever asked wanted the connection for something better.
     #[error("given up: too slow while others waited")]
     GivenUp,
+    /// The gate did not let the request pass: nothing of it was sent.
+    #[error("the server may not be asked now")]
+    Barred,
 }
 
 /// What went wrong while resolving a name.
@@ -108,6 +117,7 @@ impl FetchError {
             Self::Dns(DnsFault::Malformed) => (12, "dns-malformed"),
             Self::Dns(DnsFault::Failed) => (13, "dns-failed"),
             Self::AddressRefused(_) => (20, "address-refused"),
+            Self::NameRefused => (21, "name-refused"),
             Self::Connect(ConnectFault::Refused) => (30, "connect-refused"),
             Self::Connect(ConnectFault::Unreachable) => (31, "connect-unreachable"),
             Self::Connect(ConnectFault::Other(_)) => (32, "connect-other"),
@@ -120,11 +130,17 @@ impl FetchError {
             Self::HeadersTooLarge => (61, "headers-too-large"),
             Self::Disconnected => (62, "disconnected"),
             Self::GivenUp => (63, "given-up"),
+            Self::Proxy(_) => (64, "proxy"),
+            Self::Barred => (65, "barred"),
         }
     }
 
     pub(crate) fn protocol(text: impl AsRef<str>) -> Self {
         Self::Protocol(printable(text.as_ref()))
+    }
+
+    pub(crate) fn proxy(text: impl AsRef<str>) -> Self {
+        Self::Proxy(printable(text.as_ref()))
     }
 
     pub(crate) fn tls(text: impl AsRef<str>) -> Self {
@@ -173,6 +189,9 @@ mod tests {
             FetchError::HeadersTooLarge,
             FetchError::Disconnected,
             FetchError::GivenUp,
+            FetchError::NameRefused,
+            FetchError::proxy("x"),
+            FetchError::Barred,
         ];
         let codes: HashSet<u8> = all.iter().map(FetchError::code).collect();
         let causes: HashSet<&str> = all.iter().map(FetchError::cause).collect();

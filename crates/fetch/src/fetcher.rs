@@ -8,7 +8,8 @@ use crate::http1::{self, Failure, Received};
 use crate::options::Options;
 use crate::patience::Patience;
 use crate::pool::{Key, Pool};
-use crate::request::{Method, Request, Target, is_field_value};
+use crate::proxy;
+use crate::request::{Method, Request, Step, Target, is_field_value};
 use hickory_resolver::TokioResolver;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,8 +33,8 @@ pub const NO_CONTACT: &str = "no contact given";
 /// The options cannot be followed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum BuildError {
-    /// It must be printable, and hold a URL or mail address, or say that there is none.
-    #[error("the user agent must be printable and name a contact (a URL or e-mail address)")]
+    /// It must be printable, and not empty.
+    #[error("the user agent must be printable ASCII")]
     UserAgent,
     /// The extra root certificates cannot be read.
     #[error("extra root certificates: {0}")]
@@ -45,6 +46,10 @@ struct Prepared<'a> {
     request: &'a Request<'a>,
     target: Target,
     head: Vec<u8>,
+    /// The head holds nothing that is not to be told.
+    is_plain: bool,
+    /// A proxy is asked for the page itself.
+    asks_proxy: bool,
     /// The head, and what is sent with it.
     message: Vec<u8>,
     started: Instant,
@@ -54,9 +59,7 @@ impl Fetcher {
     /// A fetcher that behaves as `options` say. Names can be resolved only if the options or the
     /// system name a server; without one, addresses and [`Options::hosts`] still work.
     pub fn new(options: Options) -> Result<Self, BuildError> {
-        let agent = &options.user_agent;
-        let contact = ["http://", "https://", "@", NO_CONTACT];
-        if !is_field_value(agent) || !contact.iter().any(|c| agent.contains(c)) {
+        if !is_field_value(&options.user_agent) {
             return Err(BuildError::UserAgent);
         }
         let tls = connect::tls_config(&options).map_err(|e| BuildError::Roots(e.to_string()))?;
@@ -86,16 +89,31 @@ impl Fetcher {
         dns::resolve(host, &self.0.options, self.0.resolver.as_ref()).await
     }
 
+    /// What stands for the address of `host` behind a proxy, which alone knows it; unless its name tells that
+    /// it may not be contacted.
+    pub fn resolve_behind_proxy(&self, host: &str) -> Result<Resolved, FetchError> {
+        proxy::may_be_named(host, &self.0.options.addresses)?;
+        Ok(Resolved {
+            addresses: vec![proxy::stand_in(host)],
+            expires_in: self.0.options.dns.most_ttl,
+        })
+    }
+
     /// Runs one request. Redirects are answers like any other.
     pub async fn fetch(&self, request: Request<'_>) -> Result<Exchange, FetchError> {
         let shared = &*self.0;
         let target = Target::of(request.url)?;
-        if !shared.options.addresses.permits(request.address) {
+        if request.proxy.is_some() {
+            proxy::may_be_named(&target.host, &shared.options.addresses)?;
+        } else if !shared.options.addresses.permits(request.address) {
             return Err(FetchError::AddressRefused(request.address));
         }
-        let head = request.head(&target, &shared.options);
+        let asked = request.proxy.filter(|proxy| proxy.is_asked(&target));
+        let head = request.head_to(&target, &shared.options, asked.map(|proxy| &**proxy));
         let prepared = Prepared {
             message: [&head[..], request.body.unwrap_or_default()].concat(),
+            is_plain: asked.is_none() && request.headers.is_empty(),
+            asks_proxy: asked.is_some(),
             head,
             request: &request,
             started: Instant::now(),
@@ -106,6 +124,7 @@ impl Fetcher {
             host: prepared.target.host.clone(),
             port: prepared.target.port,
             address: request.address,
+            proxy: request.proxy.cloned(),
         };
         while let Some(mut connection) = shared.pool.take(&key, Instant::now()) {
             if !connection.is_quiet() {
@@ -119,6 +138,7 @@ impl Fetcher {
                 Ok(exchange) => return Ok(exchange),
             }
         }
+        request.pass(Step::Connect)?;
         let connecting = Instant::now();
         let connection = shared.connect(&prepared).await?;
         shared
@@ -130,13 +150,22 @@ impl Fetcher {
 
 impl Shared {
     async fn connect(&self, prepared: &Prepared<'_>) -> Result<Connection, FetchError> {
-        let connection = connect::connect(
-            &prepared.target,
-            prepared.request.address,
-            &self.options.addresses,
-            &self.tls,
-            self.options.limits.head,
-        );
+        let Prepared {
+            target, request, ..
+        } = prepared;
+        let connection = async {
+            let stream = match request.proxy {
+                None => {
+                    let rules = &self.options.addresses;
+                    connect::direct(target, request.address, rules).await?
+                }
+                Some(proxy) => {
+                    let resolver = self.resolver.as_ref();
+                    proxy.connect(target, &self.options, resolver).await?
+                }
+            };
+            connect::secure(stream, target, &self.tls, self.options.limits.head).await
+        };
         tokio::time::timeout(self.options.timeouts.connect, connection)
             .await
             .unwrap_or(Err(FetchError::Timeout(TimeoutStage::Connect)))
@@ -156,7 +185,10 @@ impl Shared {
             head,
             message,
             started,
+            is_plain,
+            asks_proxy,
         } = prepared;
+        request.pass(Step::Write)?;
         let limits = &self.options.limits;
         let max_body = request.max_body.unwrap_or(limits.body);
         let mut patience = Patience::new(self.options.timeouts, request.received.cloned());
@@ -171,6 +203,10 @@ impl Shared {
                     .await?
             }
         };
+        // its own word: no server's, and no robots.txt
+        if *asks_proxy && received.head.status == 407 {
+            return Err(FetchError::proxy(proxy::WANTS_A_LOGIN).into());
+        }
         let version = match (&connection, received.head.old) {
             (Connection::Http2(_), _) => Version::Http2,
             (_, true) => Version::Http10,
@@ -191,7 +227,7 @@ impl Shared {
             version,
             reason: response.reason(),
             headers: response.headers,
-            request_head: if request.headers.is_empty() {
+            request_head: if *is_plain {
                 head.clone()
             } else {
                 request.head_told(target, &self.options)

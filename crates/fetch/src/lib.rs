@@ -15,6 +15,7 @@ mod http2;
 mod options;
 mod patience;
 mod pool;
+pub mod proxy;
 mod request;
 
 pub use address::AddressRules;
@@ -25,4 +26,5 @@ pub use exchange::{Exchange, Truncation, Version};
 pub use fetcher::{BuildError, Fetcher, NO_CONTACT};
 pub use head::Headers;
 pub use options::{DnsOptions, Drip, IdleOptions, Limits, Options, Timeouts};
-pub use request::{Method, Request, Validators, is_header};
+pub use proxy::Proxy;
+pub use request::{Gate, Method, Request, Step, Validators, is_header};

@@ -2,18 +2,21 @@
 
 use crate::connect::Connection;
 use crate::options::IdleOptions;
+use crate::proxy::Proxy;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// What a connection can be used for again: the same scheme, name, port and address.
+/// What a connection can be used for again: the same scheme, name, port and address, through
+/// the same proxy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub https: bool,
     pub host: String,
     pub port: u16,
     pub address: IpAddr,
+    pub proxy: Option<Arc<Proxy>>,
 }
 
 /// Connections that wait. Expired ones are closed whenever the pool is used.
@@ -121,6 +124,7 @@ mod tests {
             host: host.into(),
             port: 80,
             address: [192, 0, 2, 1].into(),
+            proxy: None,
         }
     }
 

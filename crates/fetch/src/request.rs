@@ -2,6 +2,7 @@
 
 use crate::error::FetchError;
 use crate::options::Options;
+use crate::proxy::Proxy;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -17,8 +18,11 @@ const MAX_TARGET: usize = 64 << 10;
 pub struct Request<'a> {
     /// What to fetch; `http` or `https`. User name, password and fragment are never sent.
     pub url: &'a Url,
-    /// The address to connect to, chosen by the caller among those of [`crate::Fetcher::resolve`].
+    /// The address to connect to, chosen by the caller among those of [`crate::Fetcher::resolve`]; through a proxy,
+    /// what stands for it ([`crate::Fetcher::resolve_behind_proxy`]).
     pub address: IpAddr,
+    /// Whom it goes through.
+    pub proxy: Option<&'a Arc<Proxy>>,
     /// GET, HEAD or POST.
     pub method: Method,
     /// Header fields besides the usual ones; those of a usual name replace it. Names in lower case.
@@ -33,6 +37,27 @@ pub struct Request<'a> {
     pub max_body: Option<u64>,
     /// Where the bytes received are counted as they come, for whoever watches.
     pub received: Option<&'a Arc<AtomicU64>>,
+    /// Who has a say in whether the server may be contacted.
+    pub gate: Option<Gate<'a>>,
+}
+
+/// Asked before a connection is made, and again last before the request's bytes are written.
+#[derive(Clone, Copy)]
+pub struct Gate<'a>(pub &'a (dyn Fn(Step) -> bool + Send + Sync));
+
+/// What the gate is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// To connect.
+    Connect,
+    /// To write the request, which leaves at once if it may.
+    Write,
+}
+
+impl std::fmt::Debug for Gate<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Gate")
+    }
 }
 
 /// The methods of a crawler.
@@ -62,6 +87,7 @@ impl<'a> Request<'a> {
         Self {
             url,
             address,
+            proxy: None,
             method: Method::Get,
             headers: &[],
             body: None,
@@ -69,6 +95,15 @@ impl<'a> Request<'a> {
             accept: None,
             max_body: None,
             received: None,
+            gate: None,
+        }
+    }
+
+    /// Whether the gate lets it take this step.
+    pub(crate) fn pass(&self, step: Step) -> Result<(), FetchError> {
+        match self.gate {
+            Some(gate) if !gate.0(step) => Err(FetchError::Barred),
+            _ => Ok(()),
         }
     }
 
@@ -102,8 +137,12 @@ impl<'a> Request<'a> {
 
     /// The head as it is told to others: what was sent besides the usual may be secret.
     pub(crate) fn head_told(&self, target: &Target, options: &Options) -> Vec<u8> {
-        let withheld = |(name, _): &(String, String)| (name.clone(), "(withheld)".to_owned());
-        let headers: Vec<_> = self.headers.iter().map(withheld).collect();
+        let told = |(name, value): &(String, String)| {
+            let open = name == "user-agent";
+            let value = if open { value } else { "(withheld)" };
+            (name.clone(), value.to_owned())
+        };
+        let headers: Vec<_> = self.headers.iter().map(told).collect();
         let told = Request {
             headers: &headers,
             ..self.clone()
@@ -113,14 +152,31 @@ impl<'a> Request<'a> {
 
     /// The head as HTTP/1.1 sends it.
     pub(crate) fn head(&self, target: &Target, options: &Options) -> Vec<u8> {
+        self.head_to(target, options, None)
+    }
+
+    /// The same to a proxy that is asked for the page itself.
+    pub(crate) fn head_to(
+        &self,
+        target: &Target,
+        options: &Options,
+        proxy: Option<&Proxy>,
+    ) -> Vec<u8> {
         let mut head = Vec::with_capacity(512);
         let mut put = |parts: &[&str]| {
             for part in parts {
                 head.extend_from_slice(part.as_bytes());
             }
         };
-        put(&[self.method.name(), " ", &target.path, " HTTP/1.1\r\n"]);
+        put(&[self.method.name(), " "]);
+        if proxy.is_some() {
+            put(&["http://", &target.authority]);
+        }
+        put(&[&target.path, " HTTP/1.1\r\n"]);
         put(&["Host: ", &target.authority, "\r\n"]);
+        if let Some(shown) = proxy.and_then(Proxy::authorization) {
+            put(&["Proxy-Authorization: ", &shown, "\r\n"]);
+        }
         for (name, value) in self.fields(options) {
             put(&[title_case(name), ": ", value, "\r\n"]);
         }
@@ -173,6 +229,7 @@ pub(crate) fn is_field_name(name: &str) -> bool {
         "connection",
         "te",
         "upgrade",
+        "proxy-authorization",
     ];
     !name.is_empty() && name.bytes().all(token) && !framing.contains(&name)
 }
@@ -196,6 +253,15 @@ pub(crate) struct Target {
 }
 
 impl Target {
+    /// Host and port, as a tunnel is asked for.
+    pub fn place(&self) -> String {
+        if self.host.contains(':') {
+            format!("[{}]:{}", self.host, self.port)
+        } else {
+            format!("{}:{}", self.host, self.port)
+        }
+    }
+
     pub fn of(url: &Url) -> Result<Self, FetchError> {
         let https = match url.scheme() {
             "http" => false,

@@ -63,16 +63,15 @@ wire_enum!(Record {
 impl Record {
     /// Whether those who take over need it.
     pub fn replicated(&self) -> bool {
-        matches!(
-            self,
-            Self::Admit(_)
-                | Self::Row(..)
-                | Self::Bound(..)
-                | Self::Waiting(_)
-                | Self::Held(_)
-                | Self::Handed(_)
-                | Self::Dispatched(_)
-        )
+        match self {
+            Self::Admit(parcel) | Self::Waiting(parcel) => parcel.errand.is_none(),
+            Self::Row(..)
+            | Self::Bound(..)
+            | Self::Held(_)
+            | Self::Handed(_)
+            | Self::Dispatched(_) => true,
+            _ => false,
+        }
     }
 
     /// The unit it belongs to, if it is about a unit.

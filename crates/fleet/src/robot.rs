@@ -30,7 +30,7 @@ use crate::sent::SentCache;
 use exchange::Transit;
 use lease::Renewal;
 use moving::Arrival;
-pub use ownership::Hold;
+pub use ownership::{Hold, Share};
 use partitioner::Partitioner;
 use plans::Level;
 pub use plans::Route;

@@ -1,6 +1,6 @@
 //! Nanoseconds of the estimator's operations. No arguments.
 
-use freshness::estimate::{Belief, Observation, Population};
+use freshness::estimate::{Belief, Findings, Observation, Population};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ const ROUNDS: usize = 20;
 
 fn main() {
     let mut population = Population::new(1.0 / 7.0);
-    let mut pages = vec![Belief::default(); PAGES];
+    let mut pages = vec![(Findings::default(), Belief::default()); PAGES];
     let rate = |page: usize| 10f64.powf((page * 7919 % PAGES) as f64 / PAGES as f64 * 5.0 - 3.0);
     let mut state = 1u64;
     let mut random = || {
@@ -33,8 +33,12 @@ fn main() {
             })
             .collect();
         let clock = Instant::now();
-        for (page, (belief, &(interval, seen))) in pages.iter_mut().zip(&found).enumerate() {
-            population.observe(page % 100, black_box(belief), interval, seen);
+        for (page, ((findings, belief), &(interval, seen))) in
+            pages.iter_mut().zip(&found).enumerate()
+        {
+            findings.learn(interval, interval, seen);
+            let changed = seen.changed(interval);
+            population.observe(page % 100, black_box(belief), findings, interval, changed);
         }
         let ns = clock.elapsed().as_nanos() as f64 / PAGES as f64;
         worst = worst.max(ns);
@@ -44,7 +48,7 @@ fn main() {
     }
     let clock = Instant::now();
     let mut sum = 0.0;
-    for belief in &pages {
+    for (_, belief) in &pages {
         sum += population.chance_unchanged(belief, 1.0);
     }
     println!(
@@ -54,7 +58,7 @@ fn main() {
     let posteriors: Vec<_> = pages
         .iter()
         .enumerate()
-        .map(|(page, belief)| population.posterior(page % 100, belief))
+        .map(|(page, (findings, belief))| population.posterior(page % 100, belief, findings))
         .collect();
     let clock = Instant::now();
     sum = 0.0;
@@ -74,5 +78,5 @@ fn main() {
         "pace of a posterior {:.0} ns ({sum:.1})",
         clock.elapsed().as_nanos() as f64 / PAGES as f64
     );
-    println!("belief {} bytes", size_of::<Belief>());
+    println!("a page {} bytes", size_of::<(Findings, Belief)>());
 }

@@ -21,7 +21,7 @@ mod trim;
 
 pub use names::{Error, build, names, split};
 
-use crate::estimate::Evidence;
+use crate::estimate::{Evidence, Findings};
 use crate::{PageId, ServerId};
 
 /// A revisit policy.
@@ -43,15 +43,31 @@ pub trait Policy: Send {
         let _ = page;
     }
 
-    /// Limits to the times between visits from now on; false when the policy knows none, so that
-    /// whoever asks has to see to them.
-    fn set_limits(&mut self, limits: Limits) -> bool {
-        let _ = limits;
+    /// Limits to the times between visits from now on, for a class of pages: the first, the next, or one that is
+    /// known; false when the policy knows no limits, so that whoever asks has to see to them.
+    fn set_limits(&mut self, class: u16, limits: Limits) -> bool {
+        let _ = (class, limits);
         false
     }
 
+    /// Of which class the page is, if not of the first. To be told before the page is added.
+    fn set_class(&mut self, page: PageId, class: u16) {
+        let _ = (page, class);
+    }
+
+    /// How important the page is from now on.
+    fn weigh(&mut self, page: PageId, weight: f64) {
+        let _ = (page, weight);
+    }
+
+    /// How important the page is, where the policy knows.
+    fn weight(&self, page: PageId) -> Option<f64> {
+        let _ = page;
+        None
+    }
+
     /// By what the estimator believes, the page has changed with the least chance of the limits so many
-    /// seconds after its last visit. To be told before the page is added or its outcome is.
+    /// seconds after its last visit. To be told after the page is added and after its outcome is.
     fn hold(&mut self, page: PageId, seconds: f64) {
         let _ = (page, seconds);
     }
@@ -68,16 +84,29 @@ pub trait Policy: Send {
         None
     }
 
-    /// Writes down all that the policy knows of a page, where it knows more than evidence and last
-    /// visit.
+    /// What visits to the page have shown of its rate, where the policy keeps it.
+    fn findings(&self, page: PageId) -> Option<Findings> {
+        let _ = page;
+        None
+    }
+
+    /// Writes down all that the policy knows of a page, where it knows more than what was
+    /// [`Seen`].
     fn memo(&self, page: PageId, to: &mut Vec<u8>) {
         let _ = (page, to);
     }
 
-    /// Adds a page of which this was written; false, and nothing happens, when that is not
+    /// Adds a page of which this was seen and written; false, and nothing happens, when that is not
     /// understood. After [`relearn`](Self::relearn) numbers need not be dense.
-    fn restore(&mut self, page: PageId, server: ServerId, weight: f64, memo: &[u8]) -> bool {
-        let _ = (page, server, weight, memo);
+    fn restore(
+        &mut self,
+        page: PageId,
+        server: ServerId,
+        weight: f64,
+        seen: Seen,
+        memo: &[u8],
+    ) -> bool {
+        let _ = (page, server, weight, seen, memo);
         false
     }
 
@@ -92,6 +121,15 @@ pub trait Policy: Send {
         let _ = learnt;
         false
     }
+}
+
+/// What visits to a page have shown, whatever the policy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// Of its rate.
+    pub findings: Findings,
+    /// When the last of them was.
+    pub last: f64,
 }
 
 /// How close and how far apart visits to a page may be, whatever the budget.
@@ -114,6 +152,28 @@ pub enum Limit {
     MostInterval,
     /// It has hardly changed yet.
     LeastChance,
+}
+
+/// A number for each of some pages, and zero for the others.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Classes(Vec<u16>);
+
+impl Classes {
+    pub fn set(&mut self, page: PageId, class: u16) {
+        // mostly there are no classes
+        if self.0.len() <= page.index() && class > 0 {
+            self.0.resize(page.index() + 1, 0);
+        }
+        if let Some(known) = self.0.get_mut(page.index()) {
+            *known = class;
+        }
+    }
+
+    /// What holds for the page's class.
+    pub fn of<'a, T>(&self, page: PageId, all: &'a [T]) -> &'a T {
+        let class = self.0.get(page.index()).copied().unwrap_or(0);
+        all.get(usize::from(class)).unwrap_or(&all[0])
+    }
 }
 
 impl Limits {

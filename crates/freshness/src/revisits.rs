@@ -17,12 +17,15 @@ mod record;
 pub use crate::policy::{Limit, Limits};
 pub use beliefs::{Belief, Estimated};
 
-use crate::policy::{self, Change, Knowledge, Next, Outcome, Policy, Setup};
+use crate::estimate::Findings;
+use crate::policy::{self, Change, Classes, Knowledge, Next, Outcome, Policy, Setup};
 use crate::{PageId, ServerId};
 use beliefs::Beliefs;
 use memo::Memo;
 use numbers::Numbers;
 use record::Record;
+pub use record::numbers_in;
+use std::borrow::Cow;
 
 /// The most pages that are asked for in vain before the crawler is told to come back later.
 const MOST_REFUSED: usize = 64;
@@ -42,11 +45,30 @@ pub struct Revisits {
     budget: f64,
     /// The instant up to which the budget is spent.
     spent: f64,
-    /// What the policy does not see to itself.
-    limits: Limits,
-    least_chance: f64,
+    /// Those of all pages, and of each class of them; whether the policy sees to them itself.
+    limits: Vec<Limits>,
+    policy_limits: bool,
+    classes: Classes,
     /// The latest instant that was told.
     clock: f64,
+}
+
+/// How a page is regarded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rank {
+    /// How important it is.
+    pub weight: f64,
+    /// Its own limits, in place of those of all pages.
+    pub limits: Option<Limits>,
+}
+
+impl From<f64> for Rank {
+    fn from(weight: f64) -> Self {
+        Self {
+            weight,
+            limits: None,
+        }
+    }
 }
 
 /// The names of the policies that a crawl may use: those that keep to its budget and to the delays
@@ -113,20 +135,44 @@ impl Revisits {
             hosts: 0,
             budget,
             spent,
-            limits: Limits::NONE,
-            least_chance: 0.0,
+            limits: vec![Limits::NONE],
+            policy_limits: false,
+            classes: Classes::default(),
             clock: start,
         })
     }
 
     /// How close and how far apart visits to a page may be from now on.
     pub fn set_limits(&mut self, limits: Limits) {
-        self.least_chance = limits.least_chance;
-        self.limits = if self.policy.set_limits(limits) {
-            Limits::NONE
-        } else {
-            limits
+        self.limits[0] = limits;
+        self.policy_limits = self.policy.set_limits(0, limits);
+    }
+
+    /// The class of pages with these limits.
+    fn class(&mut self, limits: Option<Limits>) -> u16 {
+        let Some(limits) = limits else { return 0 };
+        let known = self.limits.iter().position(|known| *known == limits);
+        let class = known.unwrap_or(self.limits.len());
+        let Ok(class) = u16::try_from(class) else {
+            return 0; // nobody has so many rules
         };
+        if known.is_none() {
+            self.limits.push(limits);
+            self.policy.set_limits(class, limits);
+        }
+        class
+    }
+
+    /// How important a page is from now on; one that is not kept is none of our business.
+    pub fn weigh(&mut self, page: u32, weight: f64) {
+        if let Some(number) = self.numbers.get(page) {
+            self.policy.weigh(number, weight);
+        }
+    }
+
+    /// How important a page is, where the policy knows.
+    pub fn weight(&self, page: u32) -> Option<f64> {
+        self.policy.weight(self.numbers.get(page)?)
     }
 
     /// Adds a host, between two requests to which `delay` seconds must pass; hosts are numbered as
@@ -162,31 +208,41 @@ impl Revisits {
         now: f64,
         page: u32,
         host: u32,
-        weight: f64,
+        rank: impl Into<Rank>,
         visited: f64,
         memo: Option<&[u8]>,
     ) {
+        let Rank { weight, limits } = rank.into();
         if self.keeps(page) {
             return;
         }
         let read = memo.and_then(Memo::from_bytes);
-        let (memo, rest) = read.unwrap_or((Memo::new(visited), &[]));
+        let (memo, rest) = read.unwrap_or((Memo::new(visited), Cow::default()));
         let number = self.numbers.give(page, memo.number);
         self.beliefs.add(number, host, &memo);
-        if rest.is_empty() || memo.visits > 1 {
+        let class = self.class(limits);
+        self.classes.set(number, class);
+        self.policy.set_class(number, class);
+        let (server, seen) = (ServerId(host), memo.seen);
+        let restored =
+            !rest.is_empty() && (self.policy).restore(number, server, weight, seen, &rest);
+        if !restored {
+            let rate = memo.belief.pace().mean();
+            let added = Change::AddPage {
+                page: number,
+                server,
+                weight,
+                known: (memo.visits > 1).then(|| seen.findings.imputed(rate)),
+                visited: Some(seen.last),
+            };
+            self.tell(now, added);
+        }
+        if self.policy.findings(number).is_none() {
+            self.beliefs.set_findings(number, seen.findings);
+        }
+        if !restored || memo.visits > 1 {
             self.hold(number);
         }
-        if !rest.is_empty() && self.policy.restore(number, ServerId(host), weight, rest) {
-            return;
-        }
-        let added = Change::AddPage {
-            page: number,
-            server: ServerId(host),
-            weight,
-            known: (memo.visits > 1).then(|| memo.belief.evidence()),
-            visited: Some(memo.last),
-        };
-        self.tell(now, added);
     }
 
     /// What to do at `now`. A page to visit counts as under way until its outcome is told.
@@ -234,11 +290,13 @@ impl Revisits {
             other => other,
         };
         self.numbers.set_away(number, false);
+        self.policy.observe(number, at, outcome);
         if outcome != Outcome::Failed {
-            self.beliefs.observe(number, at, outcome);
+            let round = self.pages() as f64 / self.budget;
+            let kept = self.policy.findings(number);
+            self.beliefs.observe(number, at, outcome, kept, round);
             self.hold(number);
         }
-        self.policy.observe(number, at, outcome);
     }
 
     /// A visit had no answer. Whoever asked tries again at a time of his own and tells what came of
@@ -301,8 +359,7 @@ impl Revisits {
         let Some(number) = self.numbers.get(page) else {
             return Vec::new();
         };
-        let mut memo = self.beliefs.memo(number);
-        memo.number = Some(number.0);
+        let memo = self.beliefs.memo(number, self.findings(number));
         let mut bytes = memo.to_bytes();
         self.policy.memo(number, &mut bytes);
         bytes
@@ -326,7 +383,8 @@ impl Revisits {
 
     /// What is believed of a page.
     pub fn belief(&self, page: u32) -> Option<Belief> {
-        Some(self.beliefs.belief(self.numbers.get(page)?))
+        let number = self.numbers.get(page)?;
+        Some(self.beliefs.belief(number, &self.findings(number)))
     }
 
     /// The chance that the copy of the page is what its server has now.
@@ -339,15 +397,25 @@ impl Revisits {
         self.beliefs.estimated(now, sample)
     }
 
+    /// What visits showed of the page, wherever it is kept.
+    fn findings(&self, number: PageId) -> Findings {
+        let kept = self.policy.findings(number);
+        kept.unwrap_or_else(|| self.beliefs.findings(number))
+    }
+
     /// Which of the limits that the policy does not know forbids a visit now.
     fn forbids(&self, number: PageId, now: f64) -> Option<Limit> {
+        if self.policy_limits {
+            return None;
+        }
+        let limits = self.classes.of(number, &self.limits);
         let since = now - self.beliefs.last_visit(number);
         let changed = || 1.0 - self.beliefs.chance_fresh(number, now);
-        if since < self.limits.least_interval {
+        if since < limits.least_interval {
             Some(Limit::LeastInterval)
-        } else if since < self.limits.most_interval
-            && self.limits.least_chance > 0.0
-            && changed() < self.limits.least_chance
+        } else if since < limits.most_interval
+            && limits.least_chance > 0.0
+            && changed() < limits.least_chance
         {
             Some(Limit::LeastChance)
         } else {
@@ -357,8 +425,9 @@ impl Revisits {
 
     /// Tells the policy how long the page is not worth a visit.
     fn hold(&mut self, number: PageId) {
-        if self.least_chance > 0.0 {
-            let seconds = self.beliefs.time_to_chance(number, self.least_chance);
+        let least_chance = self.classes.of(number, &self.limits).least_chance;
+        if least_chance > 0.0 {
+            let seconds = self.beliefs.time_to_chance(number, least_chance);
             self.policy.hold(number, seconds.min(f64::from(f32::MAX)));
         }
     }

@@ -2,6 +2,7 @@
 //! be fetched next. Pure: no clock, no I/O. Time is seconds, given by the caller.
 
 pub mod directives;
+pub mod hours;
 pub mod key;
 pub mod lines;
 pub mod politeness;

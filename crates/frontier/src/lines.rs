@@ -56,6 +56,17 @@ pub struct Rules {
     pub ask_again: f64,
 }
 
+/// How one host is treated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Manners {
+    /// The time between two requests to it, and after one to it at its address.
+    pub interval: Interval,
+    /// Requests at a time to it; to its address as many as all hosts there put up with.
+    pub parallel: u16,
+    /// Its hours, by number: 0 for a host that is always open.
+    pub hours: u8,
+}
+
 impl Default for Rules {
     fn default() -> Self {
         Self {
@@ -136,6 +147,8 @@ pub struct Lines {
     opening: f64,
     requests_at: f64,
     bytes_at: f64,
+    /// By number of hours: until when hosts are closed, and how many of their pages are due.
+    closed: Vec<(f64, usize)>,
     new: usize,
     due: usize,
     errands: usize,
@@ -177,6 +190,7 @@ impl Lines {
             opening,
             requests_at: f64::NEG_INFINITY,
             bytes_at: f64::NEG_INFINITY,
+            closed: vec![(f64::NEG_INFINITY, 0)],
             new: 0,
             due: 0,
             errands: 0,
@@ -200,9 +214,34 @@ impl Lines {
             number
         };
         let host = self.hosts.len() as u32;
-        self.hosts.push(Line::new(site, courtesy, robots_until));
+        let manners = Manners {
+            interval: self.rules.interval,
+            parallel: self.rules.parallel,
+            hours: 0,
+        };
+        self.hosts
+            .push(Line::new(site, manners, courtesy, robots_until));
         self.count_allowed(host);
         host
+    }
+
+    /// The host, which was just added, is treated otherwise than by the rules.
+    pub fn set_manners(&mut self, host: u32, manners: Manners) {
+        let hours = usize::from(manners.hours);
+        if self.closed.len() <= hours {
+            self.closed.resize(hours + 1, (f64::NEG_INFINITY, 0));
+        }
+        self.hosts[host as usize].manners = manners;
+        self.count_allowed(host);
+    }
+
+    /// Hosts with these hours are asked for nothing before then.
+    pub fn close(&mut self, hours: u8, until: f64) {
+        let hours = usize::from(hours);
+        if self.closed.len() <= hours {
+            self.closed.resize(hours + 1, (f64::NEG_INFINITY, 0));
+        }
+        self.closed[hours].0 = until;
     }
 
     /// Hosts added so far.
@@ -225,7 +264,9 @@ impl Lines {
 
     /// A page to be fetched again.
     pub fn push_due(&mut self, host: u32, page: u32) {
-        self.hosts[host as usize].due.push_back(page);
+        let line = &mut self.hosts[host as usize];
+        line.due.push_back(page);
+        self.closed[usize::from(line.manners.hours)].1 += 1;
         self.due += 1;
         self.place(host);
     }
@@ -262,6 +303,7 @@ impl Lines {
         let line = &mut self.hosts[host as usize];
         self.new -= line.new.len();
         self.due -= line.due.len();
+        self.closed[usize::from(line.manners.hours)].1 -= line.due.len();
         let pages = line.new.drain(..).chain(line.due.drain(..)).collect();
         self.claim(host);
         pages
@@ -369,8 +411,8 @@ impl Lines {
 
     /// A request to the host at that address ended.
     pub fn ended(&mut self, host: u32, address: IpAddr, now: f64, answer: Answer, bytes: u64) {
-        let interval = self.rules.interval;
         let line = &mut self.hosts[host as usize];
+        let interval = line.manners.interval;
         line.courtesy.ended(interval, line.pages, now, answer);
         let wait = line.courtesy.address_interval(interval, line.pages);
         self.bytes_at =
@@ -416,6 +458,34 @@ impl Lines {
         });
         self.time_address(number);
         self.place(host);
+    }
+
+    /// Nothing is asked of the host until that is lifted; what waits for it waits on.
+    pub fn bar(&mut self, host: u32) {
+        self.hosts[host as usize].barred = true;
+        self.count_allowed(host);
+        self.claim(host);
+    }
+
+    /// The host may be asked, from then on.
+    pub fn unbar(&mut self, host: u32, from: f64) {
+        self.hosts[host as usize].barred = false;
+        self.hold(host, from);
+        self.count_allowed(host);
+        self.place(host);
+    }
+
+    /// What others knew of the host: it is left alone for as long as the more careful one says.
+    pub fn adopt(&mut self, host: u32, courtesy: Courtesy, robots_until: f64) {
+        let line = &mut self.hosts[host as usize];
+        line.adopt(courtesy, robots_until);
+        self.count_allowed(host);
+    }
+
+    /// Its pages have gone elsewhere, and count no more. What waits is to be taken before.
+    pub fn forget_pages(&mut self, host: u32) {
+        self.hosts[host as usize].pages = 0;
+        self.count_allowed(host);
     }
 
     /// No request to this host before then.

@@ -8,6 +8,7 @@ mod config;
 mod index;
 mod names;
 mod reason;
+mod seed;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use url::{Position, Url};
 
 pub use config::{Filter, Reach, ScopeConfig};
 pub use reason::{Invalid, Judgement, Reason, Rule};
+pub use seed::{Reaching, Seed};
 
 use crate::robots::Pattern;
 use index::Index;
@@ -26,7 +28,10 @@ use names::{Territory, is_under};
 /// The scope, ready to judge.
 #[derive(Debug, Clone)]
 pub struct Scope {
-    reach: Reach,
+    /// How far seeds reach, if all reach as far.
+    reach: Option<Reach>,
+    /// A seed reaches the whole Web.
+    anywhere: bool,
     /// What seeds reach.
     reached: Index,
     /// What is in besides.
@@ -89,17 +94,21 @@ impl<T> Resolved<T> {
 
 impl Scope {
     /// The scope that the configuration and the seeds draw.
-    pub fn new(config: &ScopeConfig, seeds: &[Url]) -> Result<Self, Invalid> {
+    pub fn new(config: &ScopeConfig, seeds: &[impl Reaching]) -> Result<Self, Invalid> {
         let more = more(config)?;
         let around_seeds = seeds
             .iter()
-            .filter_map(|seed| Territory::around(seed, config.reach));
+            .filter_map(|seed| Territory::around(seed.url(), reach_of(config, seed)));
+        let mut reaches = seeds.iter().map(|seed| reach_of(config, seed));
+        let reach = reaches.next().unwrap_or(config.reach);
+        let alike = reaches.clone().all(|other| other == reach);
         let expressions = |key, list: &[String]| {
             RegexSet::new(list).map_err(|error| Invalid::Expression(key, error))
         };
         let lower = |text: &str| Ok::<_, Invalid>(text.trim().to_ascii_lowercase());
         Ok(Self {
-            reach: config.reach,
+            reach: alike.then_some(reach),
+            anywhere: reach == Reach::Anywhere || reaches.any(|other| other == Reach::Anywhere),
             reached: Index::new(around_seeds),
             more: Index::new(more.into_iter().map(|(territory, _)| territory)),
             also: expressions("also", &config.also)?,
@@ -125,11 +134,25 @@ impl Scope {
                 most: self.max_depth,
             });
         }
+        self.judge_place(url, false)
+    }
+
+    /// Whether the URL that a page of the crawl redirects to belongs to it. Where seeds are pages, it
+    /// does wherever it is: it is the page that was meant.
+    pub fn judge_redirect(&self, url: &Url, depth: u16) -> Judgement {
+        if self.reach == Some(Reach::Page) {
+            self.judge_place(url, true)
+        } else {
+            self.judge(url, depth)
+        }
+    }
+
+    fn judge_place(&self, url: &Url, is_meant: bool) -> Judgement {
         let Some(host) = url.host_str() else {
             return Judgement::Out(Reason::NoHost);
         };
         if !self.is_added(url, host) {
-            if !self.is_reached(url, host) {
+            if !is_meant && !self.is_reached(url, host) {
                 return Judgement::Out(Reason::OutOfReach(self.reach));
             }
             if !self.include.is_empty() && !self.include.is_match(url.as_str()) {
@@ -208,7 +231,7 @@ impl Scope {
     }
 
     fn is_reached(&self, url: &Url, host: &str) -> bool {
-        self.reach == Reach::Anywhere || self.reached.holds(url, host)
+        self.anywhere || self.reached.holds(url, host)
     }
 
     fn is_added(&self, url: &Url, host: &str) -> bool {
@@ -219,24 +242,28 @@ impl Scope {
 impl Rule {
     /// What brings a URL into the scope, filters aside: one seed and one entry after the other, for those
     /// who ask.
-    pub fn of(config: &ScopeConfig, seeds: &[Url], url: &Url) -> Option<Self> {
+    pub fn of(config: &ScopeConfig, seeds: &[impl Reaching], url: &Url) -> Option<Self> {
         let host = url.host_str()?;
         let included = match &config.include[..] {
             [] => Some(None),
             list => first_match(list, url).map(Some),
         };
         if let Some(include) = included {
-            if config.reach == Reach::Anywhere {
+            let usual = seeds.is_empty() || seeds.iter().any(|seed| seed.reach().is_none());
+            if usual && config.reach == Reach::Anywhere {
                 return Some(Self::Anywhere { include });
             }
-            let reaches = |seed: &&Url| {
-                Territory::around(seed, config.reach)
-                    .is_some_and(|territory| territory.holds(url, host))
+            let reaches = |seed: &Url, reach: Reach| match reach {
+                Reach::Anywhere => true,
+                reach => Territory::around(seed, reach)
+                    .is_some_and(|territory| territory.holds(url, host)),
             };
-            if let Some(seed) = seeds.iter().find(reaches) {
+            let mut seeds = seeds.iter();
+            if let Some(seed) = seeds.find(|seed| reaches(seed.url(), reach_of(config, *seed))) {
                 return Some(Self::Seed {
-                    seed: seed.clone(),
-                    reach: config.reach,
+                    seed: seed.url().clone(),
+                    reach: reach_of(config, seed),
+                    own: seed.reach().is_some(),
                     include,
                 });
             }
@@ -250,6 +277,11 @@ impl Rule {
             None => first_match(&config.also, url).map(|entry| Self::Entry("also", entry)),
         }
     }
+}
+
+/// How far a seed reaches.
+fn reach_of(config: &ScopeConfig, seed: &impl Reaching) -> Reach {
+    seed.reach().unwrap_or(config.reach)
 }
 
 /// Prefixes and suffixes, and the rule that each is.

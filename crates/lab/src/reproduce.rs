@@ -7,9 +7,11 @@ mod histories;
 mod lab;
 mod learning;
 mod national;
+mod origins;
 mod outcome;
 mod partition_algebraic;
 mod partition_download;
+mod preferences;
 mod rtt;
 mod verdict;
 mod webbase;
@@ -58,7 +60,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TRACE")]
     trace: Vec<TraceFile>,
 
-    /// Recorded data for rtt-approximation and the partitions: a folder that has latency/ and
+    /// Recorded data for RTTs, origins and the partitions: a folder that has latency/ and
     /// graphs/; by default that of the environment variable `EVERCRAWL_DATA`
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -90,6 +92,8 @@ enum What {
     Classical,
     /// RTTs that nobody measured, by shortest path and by coordinates
     RttApproximation,
+    /// How many of the robots have to probe
+    ProbingOrigins,
     /// Policies that learn against those that know
     Learning,
     /// The default policy against all others
@@ -98,6 +102,8 @@ enum What {
     PartitionAlgebraic,
     /// What they are worth when it is downloaded
     PartitionDownload,
+    /// The preference of links against nearness, and its Pareto front
+    PartitionPreferences,
     /// All of them
     All,
 }
@@ -124,7 +130,11 @@ impl What {
     fn takes_data(self) -> bool {
         matches!(
             self,
-            Self::RttApproximation | Self::PartitionAlgebraic | Self::PartitionDownload
+            Self::RttApproximation
+                | Self::ProbingOrigins
+                | Self::PartitionAlgebraic
+                | Self::PartitionDownload
+                | Self::PartitionPreferences
         )
     }
 
@@ -230,10 +240,12 @@ fn reproduce(arguments: &Arguments) -> Result<()> {
             What::Factors => factors::run(&lab)?,
             What::Classical => classical::run(&lab)?,
             What::RttApproximation => rtt::run(&lab)?,
+            What::ProbingOrigins => origins::run(&lab)?,
             What::Learning => learning::run(&lab)?,
             What::Default => default::run(&lab)?,
             What::PartitionAlgebraic => partition_algebraic::run(&lab)?,
             What::PartitionDownload => partition_download::run(&lab)?,
+            What::PartitionPreferences => preferences::run(&lab)?,
             What::List | What::All => unreachable!("neither is an experiment"),
         };
         outcome.write(&folder(arguments, what), &command(arguments, what))?;
@@ -254,7 +266,7 @@ fn list() -> String {
     let mut text = String::new();
     for what in What::experiments() {
         // writing to a string cannot fail
-        let _ = writeln!(text, "{:20} {}", what.name(), what.help());
+        let _ = writeln!(text, "{:21} {}", what.name(), what.help());
     }
     text
 }

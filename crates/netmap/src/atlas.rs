@@ -34,8 +34,8 @@ pub struct Distance {
 }
 
 impl Atlas {
-    /// Reads a map.
-    pub fn read(store: &Store) -> Result<Self, store::Error> {
+    /// Reads a map, with RTTs over a window of so many seconds.
+    pub fn read(store: &Store, window: f64) -> Result<Self, store::Error> {
         let mut names = Vec::new();
         for located in store.located()? {
             names.extend(
@@ -45,7 +45,11 @@ impl Atlas {
                     .map(|name| (name, located.address)),
             );
         }
-        Ok(Self::new(&store.measurements()?, &store.routes()?, names))
+        Ok(Self::new(
+            &store.measurements(window)?,
+            &store.routes()?,
+            names,
+        ))
     }
 
     /// A map of these facts. A source and a host of the same name are the same vertex.

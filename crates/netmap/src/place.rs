@@ -5,11 +5,13 @@ mod agreement;
 mod database;
 mod loc;
 mod names;
+mod registry;
 
 pub use agreement::{Agreement, Coverage, agreement, coverage};
 pub use database::{AsDatabase, AsEntry, CityDatabase, DatabaseError};
 pub use loc::parse_loc;
 pub use names::{City, cities, from_name};
+pub use registry::{Registry, RegistryError};
 
 use ground::Point;
 use serde::Serialize;
@@ -29,16 +31,19 @@ pub enum Heuristic {
     City,
     /// A geolocation database.
     Database,
+    /// The country to whose holder a registry gave the address.
+    Registry,
 }
 
 impl Heuristic {
     /// All, the most trusted first.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Loc,
         Self::Airport,
         Self::Institution,
         Self::City,
         Self::Database,
+        Self::Registry,
     ];
 
     /// As it stands in tables.
@@ -49,6 +54,7 @@ impl Heuristic {
             Self::Institution => "institution",
             Self::City => "city",
             Self::Database => "database",
+            Self::Registry => "registry",
         }
     }
 

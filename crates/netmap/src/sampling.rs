@@ -1,6 +1,9 @@
 //! How many samples are enough.
 #![doc = include_str!("sampling/README.md")]
 
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
 /// Probes whose median is kept.
 pub const PROBES: usize = 7;
 
@@ -18,6 +21,27 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     let low = place.floor() as usize;
     let high = (low + 1).min(last);
     Some(sorted[low] + (place - low as f64) * (sorted[high] - sorted[low]))
+}
+
+/// By what share the median of so many answers, drawn from all, is off the median of all; the mean
+/// over `draws` draws for each of those that have at least twice as many answers.
+pub fn median_errors(answers: &[Vec<f64>], probes: usize, draws: usize, seed: u64) -> Vec<f64> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let many = answers.iter().filter(|own| own.len() >= 2 * probes);
+    let error = |own: &Vec<f64>| {
+        let truth = median(own).filter(|&ms| ms > 0.0)?;
+        let mut own = own.clone();
+        let mut sum = 0.0;
+        for _ in 0..draws {
+            for k in 0..probes {
+                let other = random.random_range(k..own.len());
+                own.swap(k, other);
+            }
+            sum += (median(&own[..probes])? - truth).abs() / truth;
+        }
+        Some(sum / draws as f64)
+    };
+    many.filter_map(error).collect()
 }
 
 /// The margin of error of a mean over `n` samples; `population` is absent when infinite.
@@ -133,6 +157,27 @@ mod tests {
         assert_eq!(median(&[3.0, 900.0, 1.0]), Some(3.0));
         assert_eq!(median(&[1.0, 2.0]), Some(1.5));
         assert_eq!(quantile(&[0.0, 10.0], 0.9), Some(9.0));
+    }
+
+    #[test]
+    fn more_probes_have_less_error() {
+        // nine of ten answers take 100 ms, the others far longer
+        let skewed: Vec<f64> = (0..200)
+            .map(|k| {
+                if k % 10 == 0 {
+                    900.0
+                } else {
+                    100.0 + f64::from(k) / 100.0
+                }
+            })
+            .collect();
+        let answers = [skewed, vec![50.0; 40], vec![1.0; 5]];
+        let errors = |probes| median_errors(&answers, probes, 400, 1);
+        assert_eq!(errors(1).len(), 3);
+        assert_eq!(errors(7).len(), 2, "five answers say nothing of seven");
+        assert!((errors(1)[0] - 0.8).abs() < 0.2, "{:?}", errors(1));
+        assert!(errors(7)[0] < 0.05, "{:?}", errors(7));
+        assert_eq!(errors(7)[1], 0.0);
     }
 
     proptest! {

@@ -245,11 +245,13 @@ impl Store {
         let transaction = self.connection.transaction()?;
         let address = address_id(&transaction, of)?;
         for place in places {
-            let city: Option<i64> = match (&place.city, &place.country) {
-                (Some(name), Some(country)) => Some(transaction.query_row(
+            // a country alone is a city without a name
+            let name = place.city.as_deref().unwrap_or_default();
+            let city: Option<i64> = match (name, &place.country) {
+                (name, Some(country)) => Some(transaction.query_row(
                     "INSERT INTO cities (name, country) VALUES (?1, ?2)
                      ON CONFLICT (name, country) DO UPDATE SET name = name RETURNING id",
-                    [name, country],
+                    [name, country.as_str()],
                     |row| row.get(0),
                 )?),
                 _ => None,

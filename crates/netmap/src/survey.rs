@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(first[3].1, Outcome::LeftAlone, "claimed before");
         let second = run(&survey);
         assert!(second[..4].iter().all(|(_, o)| *o == Outcome::LeftAlone));
-        assert_eq!(store.lock().unwrap().measurements().unwrap().len(), 2);
+        assert_eq!(store.lock().unwrap().measurements(0.0).unwrap().len(), 2);
         stop.store(true, Ordering::Relaxed);
         assert!(run(&survey).is_empty());
     }
@@ -274,7 +274,7 @@ mod tests {
             survey(&pace).run(&targets, each).unwrap();
         });
         assert_eq!(heard.load(Ordering::Relaxed), 0);
-        assert!(store.lock().unwrap().measurements().unwrap().is_empty());
+        assert!(store.lock().unwrap().measurements(0.0).unwrap().is_empty());
         stop.store(false, Ordering::Relaxed);
         survey(&Pace::new(1000.0, &stop))
             .run(&targets, each)

@@ -119,6 +119,9 @@ impl Memory {
                 Noise::Markup
             });
         }
+        if look.is_chosen {
+            return Verdict::Changed;
+        }
         let differing = self.differing(look).count();
         let used = (0..PARTS)
             .filter(|&part| self.parts[part] & SAYS != 0)

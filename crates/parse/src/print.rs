@@ -40,6 +40,8 @@ pub struct PageText {
     pub ticks: u16,
     /// Five bits of the content of each part.
     pub parts: [u8; PARTS],
+    /// Somebody chose its parts by hand: none of them is noise, however often they differ.
+    pub is_chosen: bool,
 }
 
 impl Default for PageText {
@@ -50,6 +52,7 @@ impl Default for PageText {
             around: 0,
             ticks: 0,
             parts: [0; PARTS],
+            is_chosen: false,
         }
     }
 }

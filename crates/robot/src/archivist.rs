@@ -6,20 +6,30 @@
 //! batch is being synced the next one gathers in the channel, which the keeper keeps from growing:
 //! it hands out no more work while much waits to be stored.
 
+mod daily;
+mod fleet;
+
+pub use fleet::SharedSeam;
+pub(crate) use fleet::lock;
+
 use crate::drive::Heard;
-use crate::message::{Event, Found, Stored, VisitResult, Visited, Write};
+use crate::keeper::KeptHost;
+use crate::link_weights::LinkWeights;
+use crate::message::{Done, Event, Found, Stored, VisitResult, Visited, Write};
 use crate::offline;
 use crate::visit::millis;
-use frontier::trap::Traps;
+use daily::Daily;
+use frontier::trap::{Halved, Traps};
 use parse::TextPrint;
-use std::collections::{HashMap, VecDeque};
-use std::sync::mpsc::{Receiver, Sender};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use storage::archive::{Archive, Keep, prune};
+use std::collections::{BTreeMap, HashMap, VecDeque, btree_map};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+use storage::archive::{Archive, Keep};
 use storage::{
     Admission, Batch, Candidate, HostId, Observation, Outcome, PageId, PageRow, PageState,
     REQUISITE, Store, Time,
 };
+use url::Url;
 
 /// The most that goes into one batch.
 const BATCH: usize = 512;
@@ -27,12 +37,12 @@ const BATCH: usize = 512;
 const PACE: Duration = Duration::from_millis(20);
 /// Pages that are new since the traps were kept: so many URLs are read again after a crash.
 const KEEP_TRAPS: u32 = 100_000;
-/// Old versions are taken out so often.
-const DAY: Duration = Duration::from_hours(24);
 /// Milliseconds between two requests for what changed pages embed.
 const REQUISITES_AGAIN: Time = 3_600_000;
 /// Texts remembered for each host, to tell near-duplicates in a row.
 const RECENT_TEXTS: usize = 4;
+/// Prefixes of a host whose lowered caps are kept: wide ones are found first, and hold for those below.
+pub(crate) const MOST_HALVED: usize = 256;
 
 /// Puts on disk what it is given.
 pub struct Archivist {
@@ -40,11 +50,16 @@ pub struct Archivist {
     archive: Option<Archive>,
     traps: Traps,
     recent: HashMap<u32, VecDeque<TextPrint>>,
+    /// Where caps were lowered, of hosts that were written since the start.
+    halved: HashMap<u32, Vec<Halved>>,
     /// The origins of hosts the keeper knows.
     told_hosts: u32,
     /// Pages counted when the traps were last kept.
     kept_traps: u32,
-    keep: Keep,
+    daily: Daily,
+    weights: LinkWeights,
+    /// Only in a fleet.
+    member: Option<Box<fleet::Membership>>,
 }
 
 impl Archivist {
@@ -57,27 +72,44 @@ impl Archivist {
             archive,
             traps,
             recent: HashMap::new(),
-            keep: Keep::default(),
+            daily: Daily::default(),
+            halved: HashMap::new(),
+            weights: LinkWeights::default(),
+            member: None,
         }
     }
 
     /// Takes old versions out of the archive once a day.
     #[must_use]
     pub fn keeping(self, keep: Keep) -> Self {
-        Self { keep, ..self }
+        Self {
+            daily: Daily::new(keep),
+            ..self
+        }
+    }
+
+    /// Counts links, and tells how much pages matter for them.
+    #[must_use]
+    pub fn weighing(self, weights: LinkWeights) -> Self {
+        Self { weights, ..self }
     }
 
     /// Works until nobody can send any more, then closes the store.
     pub(crate) fn run(mut self, inbox: &Receiver<Write>, keeper: &Sender<Heard>) {
-        let mut pruned = Instant::now();
-        while let Ok(first) = inbox.recv() {
-            if pruned.elapsed() >= DAY {
-                pruned = Instant::now();
-                self.prune();
-            }
+        loop {
+            let patience = self.daily.patience();
+            let first = match inbox.recv_timeout(patience) {
+                Ok(first) => Some(first),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            self.daily.step(self.archive.as_mut(), &mut self.store);
             let began = Instant::now();
             let more = inbox.try_iter().take(BATCH - 1);
-            let gathered: Vec<Write> = std::iter::once(first).chain(more).collect();
+            let gathered: Vec<Write> = first.into_iter().chain(more).collect();
+            if gathered.is_empty() {
+                continue;
+            }
             // nobody listens any more when all ends
             match self.write(gathered) {
                 Ok(stored) => {
@@ -91,21 +123,11 @@ impl Archivist {
             if self.store.page_count() - self.kept_traps >= KEEP_TRAPS {
                 self.keep_traps();
             }
+            self.weights.keep(&self.store, false);
             std::thread::sleep(PACE.saturating_sub(began.elapsed()));
         }
         self.keep_traps();
-    }
-
-    fn prune(&mut self) {
-        let Some(archive) = &mut self.archive else {
-            return;
-        };
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = since.map_or(0, |since| since.as_millis() as storage::Time);
-        match prune(archive, &mut self.store, &self.keep, now) {
-            Ok(pruned) => tracing::info!(?pruned, "old versions were taken out"),
-            Err(error) => tracing::warn!(%error, "old versions cannot be taken out"),
-        }
+        self.weights.keep(&self.store, true);
     }
 
     /// A start that finds them need not read the URLs of all pages.
@@ -120,15 +142,26 @@ impl Archivist {
     pub fn write(&mut self, gathered: Vec<Write>) -> storage::Result<Stored> {
         let mut stored = Stored::default();
         let mut batch = Batch::default();
+        let mut hosts = BTreeMap::new();
+        let mut exports = Vec::new();
         for write in gathered {
             match write {
-                Write::Visited(visited) => self.take(*visited, &mut batch, &mut stored)?,
+                Write::Visited(visited) => {
+                    let host = visited.done.host;
+                    if self.take(*visited, &mut batch, &mut stored)?
+                        && let btree_map::Entry::Vacant(unwritten) = hosts.entry(host)
+                    {
+                        unwritten.insert(self.kept(host));
+                    }
+                }
                 Write::Links(links) => {
                     self.admit(&links, false, &mut stored)?;
+                    self.pass_on_strangers();
                     stored.lists += 1;
                 }
                 Write::Wanted(pages) => {
                     let pages = self.admit(&pages, false, &mut stored)?;
+                    self.pass_on_strangers();
                     for page in pages.into_iter().flatten() {
                         // another robot's is that robot's to visit
                         let row = self.store.page(page)?;
@@ -143,32 +176,73 @@ impl Archivist {
                         archive.append(&record)?;
                     }
                 }
-                Write::Host { host, blob } => batch.hosts.push((HostId(host), blob)),
+                Write::Host { host, kept } => {
+                    hosts.insert(host, *kept);
+                }
                 Write::Learnt(record) => batch.learnt = Some(record),
                 Write::Moved { of, to, hops } => {
-                    let host = self.store.host(&to[..url::Position::BeforePath])?;
-                    stored.moved.push((of, to, hops, host));
+                    if !self.ask_elsewhere(&of, &to, hops, &mut stored)? {
+                        let host = self.store.host(&to[..url::Position::BeforePath])?;
+                        stored.moved.push((of, to, hops, host));
+                    }
                     stored.lists += 1;
                 }
+                Write::Answer { of, standing } => self.answer(of, &standing),
+                Write::Export {
+                    server,
+                    token,
+                    wait,
+                } => exports.push(fleet::Export {
+                    server,
+                    token,
+                    wait,
+                }),
+                // taken below
+                Write::Fleet => {}
             }
         }
+        for (host, mut kept) in hosts {
+            kept.halved.clone_from(self.halved_at(host));
+            let blob = serde_json::to_vec(&kept).expect("plain values");
+            batch.hosts.push((HostId(host), blob));
+        }
+        let last = self.take_commits(&mut batch, &mut stored)?;
         if let Some(archive) = &mut self.archive {
             archive.sync()?;
         }
         self.store.commit(&batch)?;
         for host in self.told_hosts..self.store.host_count() {
-            stored.hosts.push(self.store.host_row(HostId(host))?.name);
+            let name = self.store.host_row(HostId(host))?.name;
+            self.note_host(HostId(host), &name);
+            stored.hosts.push(name);
         }
         self.told_hosts = self.store.host_count();
+        self.committed(last, exports)?;
         Ok(stored)
     }
 
+    /// What is on disk of a host; nothing where that cannot be read.
+    fn kept(&self, host: u32) -> KeptHost {
+        let row = self.store.host_row(HostId(host));
+        row.map_or_else(|_| KeptHost::default(), |row| offline::host(&row.blob))
+    }
+
+    /// Where caps were lowered at a host.
+    fn halved_at(&mut self, host: u32) -> &mut Vec<Halved> {
+        if !self.halved.contains_key(&host) {
+            let kept = self.kept(host).halved;
+            self.halved.insert(host, kept);
+        }
+        self.halved.get_mut(&host).expect("just put there")
+    }
+
+    /// Takes in a visit; says whether caps were lowered at its host.
     fn take(
         &mut self,
         visited: Visited,
         batch: &mut Batch,
         stored: &mut Stored,
-    ) -> storage::Result<()> {
+    ) -> storage::Result<bool> {
         let Visited {
             done,
             mut row,
@@ -181,6 +255,13 @@ impl Archivist {
             redirect,
             print,
         } = visited;
+        if self.daily.has_moved()
+            && let Some(row) = &mut row
+            && let Some(now) = self.store.page(done.page)?
+        {
+            // it may have been read before its copy was moved
+            row.place = now.place;
+        }
         if let Some((record, full)) = record
             && let Some(archive) = &mut self.archive
         {
@@ -196,24 +277,24 @@ impl Archivist {
                 archive.append(&request)?;
             }
         }
-        if let Some((print, url)) = print {
-            let near = self.is_near_duplicate(done.host, print);
-            let origin = &url[..url::Position::BeforePath];
-            let halved = self.traps.note_content(origin, &url, near);
-            if !halved.is_empty() {
-                stored.halved.push((done.host, halved));
-            }
-        }
+        let is_lowered = print.is_some_and(|(print, url)| self.note_text(done.host, print, &url));
         let changed =
             matches!(done.result, VisitResult::Copy { outcome, .. } if outcome == Outcome::Changed);
+        let mut weight = None;
+        let mut redirects = 0;
         if redirect {
-            let target = self.redirected(done.page, row.as_ref(), &links, stored)?;
+            redirects = 1 + self.redirects_before(done.page)?;
+            let target = self.redirected(redirects, row.as_ref(), &links, stored)?;
             if let Some(row) = &mut row {
                 row.redirect_to = target;
             }
         } else {
-            self.admit(&links, changed, stored)?;
+            let pages = self.admit(&links, changed, stored)?;
+            if self.weights.matter() {
+                weight = self.weigh(&done, &links, &pages)?;
+            }
         }
+        self.report(done.page, done.host, row.as_ref(), redirects)?;
         let outcome = match done.result {
             VisitResult::Copy { outcome, .. } => Some(outcome),
             VisitResult::Failed(cause) => Some(Outcome::Failed(cause)),
@@ -245,8 +326,27 @@ impl Archivist {
         if let Some(row) = row {
             batch.pages.push((done.page, row));
         }
-        stored.visits.push(done.page);
-        Ok(())
+        stored.visits.push((done.page, weight));
+        Ok(is_lowered)
+    }
+
+    /// A first text: whether it lowers caps. What is known of traps must outlive us.
+    fn note_text(&mut self, host: u32, print: TextPrint, url: &Url) -> bool {
+        let near = self.is_near_duplicate(host, print);
+        let origin = &url[..url::Position::BeforePath];
+        let lowered = self.traps.note_content(origin, url, near);
+        if lowered.is_empty() {
+            return false;
+        }
+        let known = self.halved_at(host);
+        for new in lowered {
+            if let Some(old) = known.iter_mut().find(|old| old.prefix == new.prefix) {
+                *old = new;
+            } else if known.len() < MOST_HALVED {
+                known.push(new);
+            }
+        }
+        true
     }
 
     /// Admits what is not known and leads into no trap; for each its page. What a page that
@@ -266,6 +366,12 @@ impl Archivist {
                     stored.again.push(known);
                 }
                 pages.push(Some(known));
+                continue;
+            }
+            if let Some(member) = &mut self.member {
+                // whoever owns it decides
+                member.strangers.push(link.clone());
+                pages.push(None);
                 continue;
             }
             let origin = link.origin();
@@ -299,19 +405,42 @@ impl Archivist {
         Ok(pages)
     }
 
+    /// Counts the links of a page that was fetched for the first time, and says how much it matters itself.
+    fn weigh(
+        &mut self,
+        done: &Done,
+        links: &[Found],
+        pages: &[Option<PageId>],
+    ) -> storage::Result<Option<f64>> {
+        let VisitResult::Copy { outcome, .. } = done.result else {
+            return Ok(None);
+        };
+        if outcome == Outcome::FirstSeen {
+            let own = if self.weights.are_from_other_hosts() {
+                self.store.host_row(HostId(done.host))?.name
+            } else {
+                String::new()
+            };
+            let counts = |link: &Found| link.depth != REQUISITE && link.origin() != own;
+            let counted = links.iter().zip(pages).filter(|(link, _)| counts(link));
+            let to = counted.filter_map(|(_, page)| *page).collect();
+            self.weights.count(done.page, to);
+        }
+        Ok(Some(done.terms.rank.weight * self.weights.of(done.page)))
+    }
+
     /// The page that a redirect leads to. Redirects that lead to ever new redirects are a trap: at
     /// the end of a long chain, and from the second visit on within one, only known pages are
     /// followed.
     fn redirected(
         &mut self,
-        page: PageId,
+        redirects: usize,
         row: Option<&PageRow>,
         target: &[Found],
         stored: &mut Stored,
     ) -> storage::Result<Option<PageId>> {
-        let before = offline::redirects_before(self.store.reader(), page)?;
         let again = row.is_some_and(|row| row.visits > 1);
-        let ends = before >= offline::MOST_REDIRECTS || before > 0 && again;
+        let ends = redirects > offline::MOST_REDIRECTS || redirects > 1 && again;
         if ends && let Some(link) = target.first() {
             let known = self.store.find(&link.key);
             stored.trapped += u64::from(known.is_none());

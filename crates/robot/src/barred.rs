@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::crawl::StartError;
 use crate::seeds::SeedList;
 use fetch::AddressRules;
-use frontier::scope::{Judgement, Reason, Scope};
+use frontier::scope::{Judgement, Reason, Scope, Seed};
 use std::fmt::{self, Write as _};
 use std::net::{IpAddr, Ipv4Addr};
 use url::{Host, Url};
@@ -32,13 +32,13 @@ impl fmt::Display for Barred {
 
 /// The seeds that a crawl with these settings would never fetch.
 pub fn barred(config: &Config) -> Result<Vec<Barred>, StartError> {
-    find(config, &SeedList::of(config)?.urls(config)?)
+    find(config, &SeedList::of(config)?.read_all(config)?)
 }
 
-fn find(config: &Config, seeds: &[Url]) -> Result<Vec<Barred>, StartError> {
+fn find(config: &Config, seeds: &[Seed]) -> Result<Vec<Barred>, StartError> {
     let scope = Scope::new(&config.scope, seeds)?;
     let rules = crate::crawl::address_rules(config)?;
-    let barred = seeds.iter().filter_map(|seed| {
+    let barred = seeds.iter().filter_map(|Seed { url: seed, .. }| {
         let why = out_of_scope(&scope, seed)
             .or_else(|| by_address(config, &scope, &rules, seed).map(|(_, why)| why))?;
         let seed = seed.clone();
@@ -58,7 +58,7 @@ pub fn refused_address(
 }
 
 /// Refuses settings by which nothing can ever be fetched.
-pub(crate) fn check(config: &Config, seeds: &[Url]) -> Result<(), StartError> {
+pub(crate) fn check(config: &Config, seeds: &[Seed]) -> Result<(), StartError> {
     if let Some(all) = config
         .scope
         .types
@@ -150,11 +150,7 @@ mod tests {
 
     fn refusal(text: &str) -> Option<String> {
         let config = Config::parse(text).unwrap();
-        let seeds: Vec<Url> = config
-            .seeds
-            .iter()
-            .map(|seed| Url::parse(seed).unwrap())
-            .collect();
+        let seeds = crate::seeds::read_all(&config.seeds).unwrap();
         check(&config, &seeds).err().map(|error| error.to_string())
     }
 
@@ -201,11 +197,7 @@ mod tests {
         let text = "seeds = ['https://a.org/', 'https://b.org/x']\nscope.include = ['/x']";
         assert_eq!(refusal(text), None);
         let config = Config::parse(text).unwrap();
-        let seeds: Vec<Url> = config
-            .seeds
-            .iter()
-            .map(|seed| Url::parse(seed).unwrap())
-            .collect();
+        let seeds = crate::seeds::read_all(&config.seeds).unwrap();
         let barred = find(&config, &seeds).unwrap();
         assert_eq!(barred.len(), 1);
         assert_eq!(barred[0].seed.as_str(), "https://a.org/");

@@ -18,10 +18,15 @@ pub const ROBOTS: u8 = 80;
 pub const OUT_OF_SCOPE: u8 = 81;
 /// A content type that is not wanted.
 pub const TYPE: u8 = 82;
+/// A rule allows no more of its kind.
+pub const RULE_LIMIT: u8 = 83;
 /// A name that DNS does not know.
 pub const NO_SUCH_NAME: u8 = 10;
 /// An address that may not be contacted.
 pub const ADDRESS: u8 = 20;
+
+/// A name of a private network.
+pub const NAME: u8 = 21;
 
 /// The word for a number; those below 70 are the fetcher's.
 pub fn word(code: u8) -> &'static str {
@@ -32,6 +37,7 @@ pub fn word(code: u8) -> &'static str {
         12 => "dns-malformed",
         13 => "dns-failed",
         ADDRESS => "address-refused",
+        NAME => "name-refused",
         30 => "connect-refused",
         31 => "connect-unreachable",
         32 => "connect-other",
@@ -44,6 +50,8 @@ pub fn word(code: u8) -> &'static str {
         61 => "headers-too-large",
         62 => "disconnected",
         63 => "given-up",
+        64 => "proxy",
+        65 => "barred",
         REFUSED => "refused",
         TOO_MANY => "too-many-requests",
         SERVER_ERROR => "server-error",
@@ -53,6 +61,7 @@ pub fn word(code: u8) -> &'static str {
         ROBOTS => "robots",
         OUT_OF_SCOPE => "out-of-scope",
         TYPE => "content-type",
+        RULE_LIMIT => "rule-limit",
         _ => "other",
     }
 }
@@ -65,11 +74,16 @@ pub fn advice(code: u8) -> Option<&'static str> {
         ADDRESS => {
             "not public, or not among scope.addresses; --allow-private or fetch.allow_networks lets it be contacted"
         }
+        NAME => "a name of a private network; fetch.allow_networks lets such networks be contacted",
         30 => "nothing listens there; is the port right?",
         40 => "a certificate of your own goes into fetch.extra_roots",
         50..=52 => "fetch.connect_seconds, first_byte_seconds and body_seconds allow for more time",
+        64 => "fetch.proxy, or the proxy of a rule, does not do what is asked; -v logs why",
         ROBOTS => "robots.txt forbids it; politeness.robots = false only on servers of your own",
         OUT_OF_SCOPE => "`evercrawl scope URL` tells by which rule",
+        RULE_LIMIT => {
+            "most_pages or most_bytes of a rule is reached; `evercrawl why URL` tells which"
+        }
         TYPE => "scope.types says which content types are wanted",
         _ => return None,
     })
@@ -77,7 +91,10 @@ pub fn advice(code: u8) -> Option<&'static str> {
 
 /// Whether only other settings can help.
 pub fn is_settled(code: u8) -> bool {
-    matches!(code, ADDRESS | ROBOTS | OUT_OF_SCOPE | TYPE)
+    matches!(
+        code,
+        ADDRESS | NAME | ROBOTS | OUT_OF_SCOPE | TYPE | RULE_LIMIT
+    )
 }
 
 #[cfg(test)]
@@ -90,6 +107,10 @@ mod tests {
         assert_eq!(word(error.code()), error.cause());
         let error = fetch::FetchError::AddressRefused([127, 0, 0, 1].into());
         assert_eq!((word(error.code()), error.code()), (error.cause(), ADDRESS));
+        let error = fetch::FetchError::NameRefused;
+        assert_eq!((word(error.code()), error.code()), (error.cause(), NAME));
+        let error = fetch::FetchError::Proxy("".into());
+        assert_eq!(word(error.code()), error.cause());
         let error = fetch::FetchError::Dns(fetch::DnsFault::Failed);
         assert_eq!(word(error.code()), error.cause());
     }

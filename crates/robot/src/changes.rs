@@ -37,8 +37,9 @@ pub struct Change {
     /// The same, with the words that differ.
     #[serde(skip)]
     pub words: Option<Difference>,
+    /// When, in milliseconds since the epoch.
     #[serde(skip)]
-    at: Time,
+    pub at: Time,
 }
 
 /// What a visit found, in a word, if that is a change.

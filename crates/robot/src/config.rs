@@ -1,8 +1,16 @@
 //! The configuration as written in a file: every key optional, unknown ones refused.
 
 mod check;
+mod expected;
 mod kept;
 mod read;
+mod rule;
+mod seed;
+
+pub(crate) use check::{check_agent, check_interval};
+pub(crate) use rule::BY_HOST;
+pub use rule::Rule;
+pub use seed::Seed;
 
 use freshness::revisits;
 use frontier::key::Canonical;
@@ -23,7 +31,7 @@ pub const SAMPLE: &str = include_str!("config/sample.toml");
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs)] // the sample explains every key
 pub struct Config {
-    pub seeds: Vec<String>,
+    pub seeds: Vec<Seed>,
     pub data: DataDirectory,
     pub identity: Identity,
     pub scope: ScopeConfig,
@@ -34,38 +42,15 @@ pub struct Config {
     pub budget: Budget,
     pub limits: Limits,
     pub revisit: Revisit,
+    pub weights: Weights,
     pub fetch: Fetch,
     pub archive: Archive,
     pub state: State,
     pub metrics: Metrics,
+    pub log: Log,
     pub watch: Vec<WatchRule>,
     pub rules: Vec<Rule>,
     pub webhooks: Vec<Webhook>,
-}
-
-/// Settings for some hosts and pages.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)] // the sample explains every key
-pub struct Rule {
-    pub hosts: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pages: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub weight: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub basic_file: Option<PathBuf>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub basic_env: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bearer_file: Option<PathBuf>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bearer_env: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cookie_file: Option<PathBuf>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cookie_env: Option<String>,
-    pub headers: BTreeMap<String, String>,
 }
 
 /// Who is told of changes.
@@ -150,6 +135,7 @@ section! {
     Identity {
         agent: String = "evercrawl".into(),
         contact: String = String::new(),
+        user_agent: String = String::new(),
     }
 }
 
@@ -164,6 +150,9 @@ impl Identity {
 
     /// The `User-Agent` of every request.
     pub fn user_agent(&self) -> String {
+        if !self.user_agent.is_empty() {
+            return self.user_agent.clone();
+        }
         let version = env!("CARGO_PKG_VERSION");
         match self.contact() {
             Some(contact) => format!("{}/{version} (+{contact})", self.agent),
@@ -210,6 +199,7 @@ section! {
         interval: Interval = Interval::default(),
         at_once: u16 = 1,
         robots: bool = true,
+        hours: String = String::new(),
     }
 }
 
@@ -238,6 +228,24 @@ section! {
     }
 }
 
+section! {
+    /// How much pages matter.
+    Weights {
+        links: f64 = 0.0,
+        links_from: LinksFrom = LinksFrom::Pages,
+    }
+}
+
+/// Which links to a page make it more important.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LinksFrom {
+    /// Those of all other pages.
+    Pages,
+    /// Those of pages of other hosts.
+    Hosts,
+}
+
 /// What counts as a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -262,6 +270,9 @@ section! {
         hosts: BTreeMap<String, Vec<IpAddr>> = BTreeMap::new(),
         dns_server: Option<SocketAddr> = None,
         extra_roots: Option<PathBuf> = None,
+        proxy: String = String::new(),
+        proxy_login_file: Option<PathBuf> = None,
+        proxy_login_env: Option<String> = None,
     }
 }
 
@@ -330,6 +341,28 @@ section! {
     }
 }
 
+section! {
+    /// What is written down of the work itself.
+    Log {
+        file: Option<PathBuf> = None,
+        level: Level = Level::Info,
+        json: bool = false,
+        rotate_bytes: u64 = 16 << 20,
+        keep_files: u32 = 5,
+    }
+}
+
+/// How much is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)] // the sample explains them
+pub enum Level {
+    Error,
+    Warn,
+    Info,
+    Debug,
+}
+
 /// Revisits a second that no crawl reaches.
 const MOST_REVISITS: f64 = 1e9;
 
@@ -387,14 +420,6 @@ impl Revisit {
 impl Revisit {
     /// How close and how far apart visits to a page may be, understood.
     pub fn limits(&self) -> Result<revisits::Limits, Invalid> {
-        let seconds = |key, text: &String| {
-            let read = text.parse().map(|Seconds(seconds)| seconds);
-            read.map_err(|_| Invalid {
-                key,
-                value: format!("{text:?}"),
-                expected: "expected a time such as \"5m\", \"2h\" or \"4w\"".into(),
-            })
-        };
         let limits = revisits::Limits {
             least_interval: seconds("revisit.least_interval", &self.least_interval)?,
             most_interval: seconds("revisit.most_interval", &self.most_interval)?,
@@ -412,6 +437,16 @@ impl Revisit {
         }
         Ok(limits)
     }
+}
+
+/// A time between two visits, understood.
+pub(crate) fn seconds(key: &'static str, text: &str) -> Result<f64, Invalid> {
+    let read = text.parse().map(|Seconds(seconds)| seconds);
+    read.map_err(|_| Invalid {
+        key,
+        value: format!("{text:?}"),
+        expected: "expected a time such as \"5m\", \"2h\" or \"4w\"".into(),
+    })
 }
 
 #[cfg(test)]
@@ -451,6 +486,11 @@ mod tests {
         assert!(agent("").ends_with(" (no contact given)"));
         assert!(agent(MADE_UP).ends_with(" (no contact given)"));
         assert!(agent("https://a.org/bot").ends_with(" (+https://a.org/bot)"));
+        let free = Identity {
+            user_agent: "Mozilla/5.0".into(),
+            ..Identity::default()
+        };
+        assert_eq!(free.user_agent(), "Mozilla/5.0");
     }
 
     #[test]
@@ -472,10 +512,11 @@ mod tests {
             ("[politeness]\nat_once = 0", "politeness.at_once"),
             (
                 "[politeness]\ninterval = { rule = \"fixed\", seconds = -1 }",
-                "politeness.interval.seconds",
+                "politeness.interval",
             ),
             ("[identity]\nagent = \"a b\"", "identity.agent"),
             ("[archive]\nrotate_bytes = 0", "archive.rotate_bytes"),
+            ("[log]\nrotate_bytes = 0", "log.rotate_bytes"),
         ] {
             let error = Config::parse(text).unwrap().check().unwrap_err();
             assert_eq!(error.key, key);

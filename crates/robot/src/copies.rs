@@ -15,6 +15,9 @@ use url::Url;
 /// The media type of visits that found what was there before.
 const REVISIT: &str = "warc/revisit";
 
+/// What a redirect says besides where it leads is not read.
+const LONGEST_REDIRECT: u64 = 1 << 20;
+
 /// Every visit of a page that the archive tells of, in order of time.
 pub struct Copies {
     archive: PathBuf,
@@ -31,6 +34,15 @@ pub struct Copy {
     pub body: Bytes,
     /// It is not all of it.
     pub cut: bool,
+}
+
+/// Where a page redirected to when it was last asked for, by the archive.
+pub fn redirect(archive: &Path, url: &str) -> Option<Url> {
+    let copies = Copies::of(archive, url).ok()?;
+    let last = copies.entries.len().checked_sub(1)?;
+    let copy = copies.read(last, LONGEST_REDIRECT).ok()??;
+    let location = copy.exchange.location()?;
+    Url::parse(url).ok()?.join(&location).ok()
 }
 
 impl Copies {

@@ -6,8 +6,10 @@
 
 mod answers;
 mod crowding;
+mod fleet;
 mod fleeting;
 mod hosts;
+mod hours;
 mod once;
 mod outcomes;
 mod outlook;
@@ -19,7 +21,8 @@ mod work;
 
 use crate::clock::{Clock, Now};
 use crate::config::{Config, Invalid, RevisitBudget};
-use crate::message::{Event, Job, Stored, Write};
+use crate::link_weights::LinkWeights;
+use crate::message::{Event, Job, Of, Stored, Write};
 use crate::reading;
 use crate::view::Status;
 pub(crate) use answers::robots_word;
@@ -31,8 +34,8 @@ use hosts::Host;
 pub use hosts::KeptHost;
 pub(crate) use outcomes::{FAILURES_TO_GIVE_UP, retry_wait};
 use pages::Pages;
-pub(crate) use record::failures_of_hosts;
 pub use record::{clock_stood, cut, policy_learnt};
+pub(crate) use record::{failures_of_hosts, taken_over};
 use requisites::Requisites;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -42,8 +45,10 @@ use work::Tickets;
 
 /// Seconds between two looks at budgets.
 const TICK: f64 = 0.25;
-/// Seconds between two records of what is known of all pages.
+/// Seconds between two records of what is known of all pages, and bytes of them a second at the most: they grow with
+/// the hosts.
 const RECORDS: f64 = 1.0;
+const RECORD_BYTES: f64 = 131_072.0;
 /// Rows tell time by the millisecond.
 const PASS_MARGIN: f64 = 0.002;
 /// The most revisits per second a policy is ever given.
@@ -83,6 +88,7 @@ pub struct Keeper {
     /// When the pass began in which every page is visited once; pages visited since are done.
     pass: Option<f64>,
     lines: Lines,
+    hours: hours::OpeningHours,
     revisits: Revisits,
     hosts: Vec<Host>,
     pages: Pages,
@@ -91,13 +97,17 @@ pub struct Keeper {
     /// Pages to be tried at a later time.
     later: Later,
     /// Redirected robots.txt files: whose, where, redirects so far.
-    errands: HashMap<u32, (u32, url::Url, u8)>,
+    errands: HashMap<u32, (Of, url::Url, u8)>,
+    /// Which hosts are ours, if others share the work.
+    fleet: Option<Box<fleet::Fleet>>,
     next_errand: u32,
     writes: Vec<Write>,
     give_up: Vec<u64>,
     /// Where names were found, and until when that holds.
     addresses: HashMap<String, (IpAddr, f64)>,
     rules: Arc<reading::Rules>,
+    /// While pages are restored; what links are worth since, the archivist tells.
+    link_weights: LinkWeights,
     tickets: Tickets,
     /// Visits and lists of links that are not on disk yet.
     unstored: usize,
@@ -154,7 +164,14 @@ impl Keeper {
             ask_again: once::ask_again(until),
         };
         // the last request before a crash may have been a moment ago, at any address
-        let opening = now.at + config.politeness.interval.seconds(1, 0.0);
+        let intervals = rules.overrides.intervals();
+        let longest = intervals.fold(0.0, |longest: f64, interval| {
+            longest.max(interval.seconds(1, 0.0))
+        });
+        let opening = now.at + longest;
+        if let Some(received) = learnt.map(record::received) {
+            rules.overrides.quotas.restore_received(&received);
+        }
         let mut revisits = Revisits::new(
             &config.revisit.policy,
             now.at,
@@ -168,6 +185,7 @@ impl Keeper {
         Ok(Self {
             share: config.revisit.budget()?,
             lines: Lines::new(turns, opening),
+            hours: hours::OpeningHours::new(),
             revisits,
             config,
             clock,
@@ -182,11 +200,13 @@ impl Keeper {
             requisites: Requisites::default(),
             later: Later::default(),
             errands: HashMap::new(),
+            fleet: None,
             next_errand: 0,
             writes: Vec::new(),
             give_up: Vec::new(),
             addresses: HashMap::new(),
             rules,
+            link_weights: LinkWeights::default(),
             tickets: Tickets::default(),
             // the seeds
             unstored: 1,
@@ -223,7 +243,12 @@ impl Keeper {
             self.next_tick = now.at + TICK;
             self.set_budget(now.at);
         }
-        let (jobs, mut until) = self.give_work(now.at);
+        if self.fleet.is_some() {
+            self.look_after_fleet(now, is_time);
+        }
+        let hours = self.keep_hours(now);
+        let (jobs, until) = self.give_work(now.at);
+        let mut until = until.min(hours);
         if self.learnt && now.at >= self.next_record {
             self.record(now);
         } else if self.learnt {
@@ -262,24 +287,31 @@ impl Keeper {
                 bytes,
             } => self.ended(now, ticket, answer, bytes),
             Event::Robots {
-                ticket,
+                ticket: id,
                 standing,
                 failure,
                 record,
             } => {
                 self.writes.extend(record.map(Write::Record));
-                if let Some(ticket) = self.tickets.close(ticket) {
+                if let Some(ticket) = self.tickets.close(id) {
                     if let Some(cause) = failure {
                         self.count_failure_of_host(cause);
                     }
-                    self.robots_known(now, ticket.of(), standing);
+                    match self.for_whom(id, &ticket) {
+                        Of::Host(of) => self.robots_known(now, of, standing),
+                        Of::Peer(of) => self.writes.push(Write::Answer { of, standing }),
+                    }
                 }
             }
-            Event::RobotsMoved { ticket, to, hops } => {
-                if let Some(ticket) = self.tickets.close(ticket) {
+            Event::RobotsMoved {
+                ticket: id,
+                to,
+                hops,
+            } => {
+                if let Some(ticket) = self.tickets.close(id) {
                     // the archivist knows which number the other host has
                     self.unstored += 1;
-                    let of = ticket.of();
+                    let of = self.for_whom(id, &ticket);
                     self.writes.push(Write::Moved { of, to, hops });
                 }
             }
@@ -297,20 +329,36 @@ impl Keeper {
                 self.unstored += 1;
                 self.writes.push(Write::Wanted(pages));
             }
+            Event::Barred { ticket, until } => self.barred(now, ticket, until),
+            Event::Fleet(order) => self.ordered(now, order),
             Event::Stored(stored) => self.stored(now, stored),
             Event::Broken(what) => self.broken = Some(what),
         }
     }
 
     fn stored(&mut self, now: Now, stored: Stored) {
+        let fleet = *stored.fleet;
+        self.bind(fleet.servers);
         for name in stored.hosts {
             self.add_host(now, &name, &[]);
         }
+        let arrived: HashSet<PageId> = fleet.arrived.iter().map(|one| one.page).collect();
         let mut requisites = stored.requisites.into_iter().peekable();
         for (page, host) in stored.pages {
             let is_requisite = requisites.next_if_eq(&page).is_some();
             self.add_page(page, host.0, is_requisite);
-            self.wait_first(page.0);
+            if !arrived.contains(&page) {
+                self.wait_first(page.0);
+            }
+        }
+        if self.fleet.is_some() {
+            self.hosts_arrived(now, fleet.hosts);
+            self.pages_arrived(now, fleet.arrived);
+            self.hosts_left(now, fleet.left);
+            self.robots_asked(now, &fleet.asked);
+            self.robots_answered(now, fleet.answers);
+            self.status.refused_from_peers += fleet.refused;
+            self.status.unlearnt += fleet.unlearnt;
         }
         for page in stored.wanted {
             self.hurry(page.0);
@@ -323,7 +371,10 @@ impl Keeper {
             self.lines.push_errand(host.0, errand);
         }
         self.unstored -= stored.lists + stored.visits.len();
-        for page in stored.visits {
+        for (page, weight) in stored.visits {
+            if let Some(weight) = weight {
+                self.revisits.weigh(page.0, weight);
+            }
             if self.pages.is_stored(page.0) {
                 self.wait_in_line(page.0);
             }
@@ -333,9 +384,6 @@ impl Keeper {
             if belief.is_some_and(|belief| now.from_wall(changed) > belief.last_visit) {
                 self.revisits.signal(now.at, page.0);
             }
-        }
-        for (host, halved) in stored.halved {
-            self.caps_halved(host, halved);
         }
         self.status.trapped += stored.trapped;
     }
@@ -384,7 +432,8 @@ impl Keeper {
     /// Whether there is nothing left to do.
     pub fn is_done(&self) -> bool {
         let over = self.status.limit.is_some() && self.tickets.is_empty() && self.unstored == 0;
-        self.broken.is_some() || over || self.until == Until::FetchedOnce && self.is_quiet()
+        let quiet = self.until == Until::FetchedOnce && self.is_quiet() && self.fleet_is_quiet();
+        self.broken.is_some() || over || quiet
     }
 
     /// Whether another page may be asked for: those under way count as if they brought one.
@@ -405,7 +454,7 @@ impl Keeper {
     }
 
     /// Whether nothing waits, nothing is under way, and everything is on disk.
-    fn is_quiet(&self) -> bool {
+    pub fn is_quiet(&self) -> bool {
         self.tickets.is_empty()
             && self.unstored == 0
             && self.later.is_empty()

@@ -28,7 +28,7 @@ impl Default for LinkReader {
             reach: Reach::Anywhere,
             ..ScopeConfig::default()
         };
-        let scope = Scope::new(&anywhere, &[]).expect("there is nothing to be wrong");
+        let scope = Scope::new(&anywhere, &[] as &[Url]).expect("there is nothing to be wrong");
         let mut rules = Rules::new(&Config::default(), scope);
         rules.requisites = false;
         Self(rules)

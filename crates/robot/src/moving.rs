@@ -2,16 +2,25 @@
 //!
 //! Instants become ages: how long a host wants to be left alone from now on, for how long its robots.txt still
 //! holds. What comes from others is checked before any of it is used.
+//!
+//! What was learnt of a page goes with it. What is known of all pages together goes with all hosts: an empty crawl
+//! that takes all of them over decides as the one that they came from would. A crawl that has pages of its own
+//! decides by what it knows of all.
 
+use crate::archivist::MOST_HALVED;
 use crate::clock::{Clock, Now};
 use crate::config::Config;
 use crate::keeper::{self, KeptHost};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use frontier::key::parse_link;
 use frontier::politeness::Courtesy;
 use frontier::robots::{LONGEST_LIFE, Standing, Verdict};
 use frontier::trap::Halved;
 use serde::{Deserialize, Serialize};
-use storage::{ArchiveId, HostId, HostRow, Package, Reader, Store, Unpacked};
+use storage::{
+    ArchiveId, HostId, HostRow, Package, PackedPage, PageAddress, PageRow, Reader, Store, Unpacked,
+};
 use url::{Position, Url};
 
 /// Clocks that differ by no more show the same: requests take as long.
@@ -20,8 +29,8 @@ const SAME_TIME: i64 = 2;
 const LONGEST_WAIT: f64 = 30.0 * 86_400.0;
 const LONGEST_DELAY: f64 = 86_400.0;
 const LONGEST_EXTRA: f64 = 3600.0;
-/// Prefixes with lowered caps, as many as a keeper keeps.
-const MOST_HALVED: usize = 256;
+/// With more hosts what is known of all pages together would not fit.
+const MOST_HOSTS: usize = 4096;
 
 /// Why hosts cannot be taken over.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +54,64 @@ pub enum Refused {
 struct About {
     /// Seconds by which the crawl's clock is ahead of the wall's.
     clock_ahead: i64,
+    /// Where all hosts go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    of_all: Option<OfAll>,
+}
+
+/// What is known of all pages together.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfAll {
+    /// The places of the hosts in the package, in the order that it numbers them.
+    hosts: Vec<u32>,
+    /// In base 64.
+    learnt: String,
+}
+
+impl OfAll {
+    /// Nothing unless these are all hosts of the crawl.
+    fn of(reader: &Reader, package: &Package) -> storage::Result<Option<Self>> {
+        let count = reader.host_count()?;
+        if count as usize != package.hosts.len() || count as usize > MOST_HOSTS {
+            return Ok(None);
+        }
+        let record = reader.learnt()?;
+        let Some(learnt) = keeper::policy_learnt(&record) else {
+            return Ok(None);
+        };
+        let mut hosts = Vec::with_capacity(count as usize);
+        for id in (0..count).map(HostId) {
+            let Some(row) = reader.host(id)? else {
+                return Ok(None);
+            };
+            let place = package
+                .hosts
+                .binary_search_by(|host| host.name.cmp(&row.name));
+            let Ok(place) = place else { return Ok(None) };
+            hosts.push(place as u32);
+        }
+        Ok(Some(Self {
+            hosts,
+            learnt: BASE64_STANDARD.encode(learnt),
+        }))
+    }
+
+    /// The record, and the hosts in its order; nothing if it cannot be that of these.
+    fn read<'a>(&self, package: &'a Package) -> Option<(Vec<u8>, Vec<&'a str>)> {
+        let mut places = self.hosts.clone();
+        places.sort_unstable();
+        let is_whole = places.into_iter().eq(0..package.hosts.len() as u32);
+        let learnt = BASE64_STANDARD.decode(&self.learnt).ok()?;
+        // memory is taken for as many pages as it speaks of
+        let most = 16 * package.pages.len() as u32 + 4096;
+        if !is_whole || freshness::revisits::numbers_in(&learnt)? > most {
+            return None;
+        }
+        let names = self.hosts.iter();
+        let names = names.map(|&place| &*package.hosts[place as usize].name);
+        Some((learnt, names.collect()))
+    }
 }
 
 /// What is kept of a host, on its way.
@@ -74,6 +141,40 @@ fn whole(seconds: f64, unit: f64) -> u64 {
     (seconds.max(0.0) * unit).round() as u64
 }
 
+fn seconds(number: u64, unit: f64, most: f64) -> f64 {
+    (number as f64 / unit).min(most)
+}
+
+impl MovedStanding {
+    fn of(standing: Standing, at: f64) -> Self {
+        Self {
+            verdict: standing.verdict,
+            holds_ms: whole(standing.expires - at, 1e3),
+            unreachable_ms: (standing.unreachable_since).map(|since| whole(at - since, 1e3)),
+        }
+    }
+
+    fn standing(self, at: f64) -> Standing {
+        Standing {
+            verdict: self.verdict,
+            expires: at + seconds(self.holds_ms, 1e3, LONGEST_LIFE),
+            unreachable_since: (self.unreachable_ms)
+                .map(|since| at - seconds(since, 1e3, f64::MAX)),
+        }
+    }
+}
+
+/// What a robots.txt comes to, for the robot that asked for it.
+pub(crate) fn pack_standing(standing: &Standing, at: f64) -> Vec<u8> {
+    serde_json::to_vec(&MovedStanding::of(standing.clone(), at)).expect("plain values")
+}
+
+/// What [`pack_standing`] wrote; nothing for other bytes.
+pub(crate) fn unpack_standing(bytes: &[u8], at: f64) -> Option<Standing> {
+    let moved: MovedStanding = serde_json::from_slice(bytes).ok()?;
+    Some(moved.standing(at))
+}
+
 impl MovedHost {
     fn of(kept: KeptHost, at: f64) -> Self {
         let courtesy = kept.courtesy;
@@ -82,11 +183,9 @@ impl MovedHost {
             crawl_delay_us: whole(courtesy.crawl_delay, 1e6),
             extra_us: whole(courtesy.extra, 1e6),
             response_us: whole(courtesy.response, 1e6),
-            robots: kept.standing.map(|standing| MovedStanding {
-                verdict: standing.verdict,
-                holds_ms: whole(standing.expires - at, 1e3),
-                unreachable_ms: (standing.unreachable_since).map(|since| whole(at - since, 1e3)),
-            }),
+            robots: kept
+                .standing
+                .map(|standing| MovedStanding::of(standing, at)),
             lies: kept.lies,
             halved: kept.halved,
             no_address: kept.no_address,
@@ -94,7 +193,6 @@ impl MovedHost {
     }
 
     fn kept(mut self, at: f64) -> KeptHost {
-        let seconds = |number: u64, unit: f64, most: f64| (number as f64 / unit).min(most);
         self.halved.truncate(MOST_HALVED);
         KeptHost {
             courtesy: Courtesy {
@@ -103,12 +201,7 @@ impl MovedHost {
                 extra: seconds(self.extra_us, 1e6, LONGEST_EXTRA),
                 response: seconds(self.response_us, 1e6, LONGEST_EXTRA),
             },
-            standing: self.robots.map(|robots| Standing {
-                verdict: robots.verdict,
-                expires: at + seconds(robots.holds_ms, 1e3, LONGEST_LIFE),
-                unreachable_since: (robots.unreachable_ms)
-                    .map(|since| at - seconds(since, 1e3, f64::MAX)),
-            }),
+            standing: self.robots.map(|robots| robots.standing(at)),
             lies: self.lies,
             halved: self.halved,
             no_address: self.no_address,
@@ -165,11 +258,48 @@ pub fn export(
         let kept: KeptHost = serde_json::from_slice(&row.blob).unwrap_or_default();
         serde_json::to_vec(&MovedHost::of(kept, now.at)).expect("plain values")
     };
+    let mut package = reader.pack(hosts, own, moved)?;
     let about = About {
         clock_ahead: clock_ahead(now),
+        of_all: OfAll::of(reader, &package)?,
     };
-    let mut package = reader.pack(hosts, own, moved)?;
     package.about = serde_json::to_vec(&about).expect("plain values");
+    package.encode()
+}
+
+/// What is known of one page after a visit, for whoever takes over if this robot's disk dies: nothing of its host,
+/// and no copy, which would die with it; so the next visit is not conditional.
+pub(crate) fn log_entry(
+    origin: &str,
+    address: &PageAddress,
+    row: &PageRow,
+    now: Now,
+) -> storage::Result<Vec<u8>> {
+    let mut row = row.clone();
+    row.redirect_to = None;
+    if row.place.take().is_some() | row.away.take().is_some() {
+        (row.etag, row.modified, row.copied) = (None, None, None);
+    }
+    let about = About {
+        clock_ahead: clock_ahead(now),
+        of_all: None,
+    };
+    let package = Package {
+        about: serde_json::to_vec(&about).expect("plain values"),
+        hosts: vec![HostRow {
+            name: origin.to_owned(),
+            blob: Vec::new(),
+        }],
+        pages: vec![PackedPage {
+            url: address.url.clone(),
+            host: 0,
+            depth: address.depth,
+            from: None,
+            added: address.added,
+            row: Some(row.as_it_travels()),
+        }],
+        ..Package::default()
+    };
     package.encode()
 }
 
@@ -178,6 +308,8 @@ pub fn export(
 pub struct Imported {
     /// To be committed.
     pub unpacked: Unpacked,
+    /// What it was unpacked from.
+    pub package: Package,
     /// Pages of which what was learnt is left behind: the clocks of the two crawls differ by so many seconds.
     pub unlearnt: u64,
     /// By how many.
@@ -199,7 +331,7 @@ pub fn import(
         clocks_differ: clock_ahead(now).saturating_sub(about.clock_ahead),
         ..Imported::default()
     };
-    let mut hosts: Vec<KeptHost> = Vec::with_capacity(package.hosts.len());
+    let mut hosts: Vec<Option<KeptHost>> = Vec::with_capacity(package.hosts.len());
     for row in &package.hosts {
         let url = Url::parse(&row.name).ok();
         let is_origin = url.is_some_and(|url| {
@@ -208,9 +340,14 @@ pub fn import(
         if !is_origin {
             return Err(Refused::Name(row.name.clone()));
         }
+        if row.blob.is_empty() {
+            // nothing is said of it
+            hosts.push(None);
+            continue;
+        }
         let moved: MovedHost = serde_json::from_slice(&row.blob)
             .map_err(|error| Refused::Host(row.name.clone(), error))?;
-        hosts.push(moved.kept(now.at));
+        hosts.push(Some(moved.kept(now.at)));
     }
     let canonical = config.keys.canonical();
     let nowhere = Url::parse("http://invalid/").expect("a URL");
@@ -230,8 +367,16 @@ pub fn import(
         }
     }
     let mut hosts = hosts.into_iter();
+    let is_empty = store.page_count() == 0 && store.host_count() == 0 && store.learnt().is_empty();
+    let is_same_time = imported.clocks_differ.abs() <= SAME_TIME;
+    let of_all = about.of_all.filter(|_| is_empty && is_same_time);
+    let of_all = of_all.and_then(|of_all| of_all.read(&package));
+    // hosts are numbered as they are named
+    for name in of_all.iter().flat_map(|(_, names)| names) {
+        store.host(name)?;
+    }
     imported.unpacked = store.unpack(&package, &keys, own, |_, known| {
-        let other = hosts.next().expect("one for each");
+        let other = hosts.next().expect("one for each")?;
         let own = known.filter(|known| !known.blob.is_empty());
         let own: Option<KeptHost> = own.and_then(|row| serde_json::from_slice(&row.blob).ok());
         let kept = match own {
@@ -240,6 +385,11 @@ pub fn import(
         };
         Some(serde_json::to_vec(&kept).expect("plain values"))
     })?;
+    imported.unpacked.batch.learnt = of_all.map(|(learnt, _)| {
+        let stands = Clock::start(None).stands(now);
+        keeper::taken_over(stands, &learnt)
+    });
+    imported.package = package;
     Ok(imported)
 }
 

@@ -4,13 +4,16 @@ use crate::clock::{Clock, Now};
 use crate::config::Config;
 pub use crate::keeper::KeptHost;
 use crate::keeper::{self, FAILURES_TO_GIVE_UP, retry_wait, robots_word};
+use crate::overrides::Overrides;
 use crate::view::{HostView, PageWait, RequisiteCounts, Status};
 use freshness::revisits::Revisits;
+use frontier::politeness::Interval;
 use frontier::trap::Traps;
 use std::collections::BTreeMap;
 use std::path::Path;
 use storage::{
-    HostId, HostRow, PageBrief, PageId, PageRow, PageState, Reader, Store, Time, Totals,
+    HostId, HostRow, PageAddress, PageBrief, PageId, PageRow, PageState, Reader, Store, Time,
+    Totals,
 };
 use url::{Position, Url};
 
@@ -25,6 +28,7 @@ pub struct Offline {
     revisits: Revisits,
     clock: Clock,
     counts: Status,
+    overrides: Overrides,
     /// Pages that point elsewhere; they are among those fetched.
     pub redirects: u64,
     /// The first visit of all.
@@ -57,6 +61,7 @@ impl Offline {
                 ..counts(&totals, &keeper::failures_of_hosts(&record))
             },
             reader,
+            overrides: Overrides::new(config).unwrap_or_default(),
             revisits,
             clock,
             redirects: pages(&totals, PageState::Redirect),
@@ -115,7 +120,12 @@ impl Offline {
             copied.keep(&mut self.revisits, now);
         }
         let row = self.reader.host(host_id)?;
-        let opening = row.map_or(0.0, |row| host(&row.blob).courtesy.not_before);
+        let asked_for = |row: &HostRow| host(&row.blob).courtesy.not_before;
+        let opening = row.as_ref().map_or(0.0, asked_for);
+        let url = row.and_then(|row| Url::parse(&row.name).ok());
+        let hours = url.and_then(|url| self.overrides.hours(&url));
+        let opens = hours.and_then(|hours| hours.opens(now.wall));
+        let opening = opens.map_or(opening, |opens| opening.max(now.from_wall(opens)));
         let host_opens = (opening > now.at).then(|| now.to_wall(opening));
         let Some(belief) = self.revisits.belief(page.0) else {
             return Ok(PageWait {
@@ -201,14 +211,12 @@ impl Copied {
 }
 
 /// When a page without a copy is tried again at the earliest, in seconds since the epoch.
-pub fn next_try(row: &PageRow, config: &Config) -> Option<f64> {
+pub fn next_try(row: &PageRow, gone_days: f64) -> Option<f64> {
     let (failed, _) = row.last_failure?;
     let given_up = row.failures_in_a_row >= FAILURES_TO_GIVE_UP;
     match row.state {
         PageState::New if !given_up => Some(seconds(failed) + retry_wait(row.failures_in_a_row)),
-        PageState::New | PageState::Gone => {
-            Some(seconds(failed) + config.revisit.gone_days * 86_400.0)
-        }
+        PageState::New | PageState::Gone => Some(seconds(failed) + gone_days * 86_400.0),
         PageState::Live | PageState::Redirect | PageState::Excluded | PageState::Elsewhere => None,
     }
 }
@@ -218,18 +226,51 @@ pub const MOST_REDIRECTS: usize = 10;
 
 /// How many redirects in a row led to the page, up to [`MOST_REDIRECTS`].
 pub fn redirects_before(reader: &Reader, page: PageId) -> storage::Result<usize> {
+    Ok(chain_before(reader, page)?.0)
+}
+
+/// The same, with the page that the chain began with.
+pub(crate) fn chain_before(reader: &Reader, page: PageId) -> storage::Result<(usize, PageId)> {
     let mut at = page;
     for hops in 0..MOST_REDIRECTS {
         let Some(from) = reader.address(at)?.from else {
-            return Ok(hops);
+            return Ok((hops, at));
         };
         let row = reader.page(from)?;
         if row.is_none_or(|row| row.state != PageState::Redirect) {
-            return Ok(hops);
+            return Ok((hops, at));
         }
         at = from;
     }
-    Ok(MOST_REDIRECTS)
+    Ok((MOST_REDIRECTS, at))
+}
+
+/// Whether a page that is in scope redirects to it, perhaps by way of others.
+pub fn is_redirected_to(
+    reader: &Reader,
+    page: PageId,
+    address: &PageAddress,
+    is_in: impl Fn(&Url, u16) -> bool,
+) -> bool {
+    let (mut page, mut from) = (page, address.from);
+    for _ in 0..MOST_REDIRECTS {
+        let Some(before) = from else { return false };
+        let row = reader.page(before).ok().flatten();
+        let leads =
+            |row: PageRow| row.state == PageState::Redirect && row.redirect_to == Some(page);
+        let Some(address) = reader
+            .address(before)
+            .ok()
+            .filter(|_| row.is_some_and(leads))
+        else {
+            return false;
+        };
+        if Url::parse(&address.url).is_ok_and(|url| is_in(&url, address.depth)) {
+            return true;
+        }
+        (page, from) = (before, address.from);
+    }
+    false
 }
 
 /// What was stored of a host; nothing before its first answer.
@@ -303,16 +344,18 @@ pub fn host_view(
     name: &str,
     blob: &[u8],
     pages: u32,
-    config: &Config,
+    overrides: &Overrides,
     waits_for: &str,
 ) -> HostView {
     let kept = host(blob);
+    let url = Url::parse(name);
+    let interval = url.map_or_else(|_| Interval::default(), |url| overrides.interval(&url));
     HostView {
         host: name.to_owned(),
         address: None,
         new_waiting: 0,
         due_waiting: 0,
-        interval: kept.courtesy.interval(config.politeness.interval, pages),
+        interval: kept.courtesy.interval(interval, pages),
         response: kept.courtesy.response,
         crawl_delay: kept.courtesy.crawl_delay,
         robots: robots_word(kept.standing.as_ref()).to_owned(),

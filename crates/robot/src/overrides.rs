@@ -1,331 +1,346 @@
-//! Settings for some hosts and pages: how much they matter, and what is sent along with requests.
+//! Settings for some hosts and pages: of each setting the first rule that fits and names it holds.
 
-use crate::config::{Config, Invalid, Rule};
-use crate::secret::Secret;
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
-use regex::{Regex, RegexBuilder};
-use std::path::Path;
+mod headers;
+mod place;
+mod proxies;
+pub(crate) mod quota;
+mod sheet;
+
+pub(crate) use headers::Headers;
+pub(crate) use proxies::Proxies;
+pub use sheet::Told;
+
+use crate::config::{Config, Count, Invalid, Rule};
+use crate::config::{check_agent, check_interval, seconds};
+use freshness::revisits::{Limits, Rank};
+use frontier::hours::Hours;
+use frontier::lines::Manners;
+use frontier::politeness::Interval;
+use quota::Quotas;
+use sheet::{Rules, Sheet};
 use url::Url;
 
-/// A pattern that is larger than this, compiled, is refused.
-const LARGEST: usize = 1 << 20;
-
-/// For which pages something holds.
-struct Where {
-    hosts: Vec<HostPattern>,
-    pages: Option<Regex>,
+/// All settings that pages and hosts may differ in, but for what is sent along.
+pub struct Overrides {
+    weight: Sheet<f64>,
+    user_agent: Sheet<String>,
+    proxy: Sheet<String>,
+    headers: Sheet<()>,
+    interval: Sheet<Interval>,
+    at_once: Sheet<u16>,
+    robots: Sheet<bool>,
+    hours: Sheet<Option<Hours>>,
+    audit_every: Sheet<u32>,
+    least_interval: Sheet<f64>,
+    most_interval: Sheet<f64>,
+    least_chance: Sheet<f64>,
+    count: Sheet<Count>,
+    gone_days: Sheet<f64>,
+    /// How much may be had of what fits.
+    pub(crate) quotas: Quotas,
 }
 
-/// A host as a rule names it.
-struct HostPattern {
-    /// `http` or `https`, if it says so.
-    scheme: Option<String>,
-    name: String,
-    /// All under the name, not the name itself.
-    below: bool,
-    port: Option<u16>,
+/// How a host is treated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostTerms {
+    pub interval: Interval,
+    pub at_once: u16,
+    pub robots: bool,
+    pub hours: Option<Hours>,
+    pub audit_every: u32,
 }
 
-/// How much pages matter.
-#[derive(Default)]
-pub struct Weights(Vec<(Where, f64)>);
-
-/// What is sent along, and to whom. Made when a crawl starts: it holds secrets.
-#[derive(Default)]
-pub(crate) struct Headers(Vec<(Where, Sent)>);
-
-#[derive(Default)]
-struct Sent {
-    open: Vec<(String, String)>,
-    secret: Vec<(String, String)>,
+/// How a page is treated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PageTerms {
+    /// How much it matters, and how often it may be visited.
+    pub rank: Rank,
+    /// Whether a minor change counts.
+    pub minor_counts: bool,
+    /// The time between two looks at it when it is gone.
+    pub gone_seconds: f64,
 }
 
-impl Where {
-    fn new(rule: &Rule) -> Result<Self, Invalid> {
-        if rule.hosts.is_empty() && rule.pages.is_none() {
-            let expected = "expected hosts, pages, or both, for which the rule holds";
-            return Err(Invalid::new("rules", "a rule", expected));
-        }
-        let pages = rule.pages.as_ref().map(|pages| {
-            let built = RegexBuilder::new(pages).size_limit(LARGEST).build();
-            built.map_err(|error| {
-                Invalid::new(
-                    "rules.pages",
-                    pages,
-                    &format!("no regular expression: {error}"),
-                )
-            })
-        });
-        let hosts = rule.hosts.iter().map(|host| HostPattern::read(host));
-        Ok(Self {
-            hosts: hosts.collect::<Result<_, _>>()?,
-            pages: pages.transpose()?,
-        })
+/// Says of a number whether it is within its bounds.
+fn within(key: &'static str, value: f64, least: f64, most: f64) -> Result<f64, Invalid> {
+    if (least..=most).contains(&value) {
+        return Ok(value);
     }
+    let expected = format!("expected a number from {least} to {most}");
+    Err(Invalid::new(key, &value.to_string(), &expected))
+}
 
-    fn fits(&self, url: &Url) -> bool {
-        self.fits_pages(url) && (self.hosts.is_empty() || self.host(url).is_some())
+/// Hours of the day, if there are any.
+pub(crate) fn read_hours(key: &'static str, text: &str) -> Result<Option<Hours>, Invalid> {
+    if text.is_empty() {
+        return Ok(None);
     }
+    let read = text.parse().map(Some);
+    read.map_err(|expected| Invalid::new(key, text, expected))
+}
 
-    fn fits_pages(&self, url: &Url) -> bool {
-        let pages = self.pages.as_ref();
-        pages.is_none_or(|pages| pages.is_match(url.as_str()))
-    }
-
-    /// The host that is named, if one is.
-    fn host(&self, url: &Url) -> Option<&HostPattern> {
-        self.hosts.iter().find(|host| host.fits(url))
+impl Default for Overrides {
+    fn default() -> Self {
+        Self::new(&Config::default()).expect("no rules, nothing wrong")
     }
 }
 
-impl HostPattern {
-    fn read(text: &str) -> Result<Self, Invalid> {
-        let invalid = || {
-            let expected = "expected a name (shop.example), all below one (*.example.org), or a host with scheme (https://shop.example:8443)";
-            Invalid::new("rules.hosts", text, expected)
-        };
-        let (scheme, rest) = match text.split_once("://") {
-            Some((scheme @ ("http" | "https"), rest)) => (Some(scheme.to_owned()), rest),
-            Some(_) => return Err(invalid()),
-            None => (None, text),
-        };
-        let (below, rest) = match rest.strip_prefix("*.") {
-            Some(rest) => (true, rest),
-            None => (false, rest),
-        };
-        let url = Url::parse(&format!(
-            "{}://{rest}/",
-            scheme.as_deref().unwrap_or("http")
-        ));
-        let url = url
-            .ok()
-            .filter(|url| url.path() == "/" && url.query().is_none());
-        let url = url
-            .filter(|url| url.username().is_empty())
-            .ok_or_else(invalid)?;
-        Ok(Self {
-            name: url.host_str().ok_or_else(invalid)?.to_owned(),
-            // with a scheme its own port is meant where there is none
-            port: if scheme.is_some() {
-                url.port_or_known_default()
-            } else {
-                url.port()
-            },
-            scheme,
-            below,
-        })
-    }
-
-    fn fits(&self, url: &Url) -> bool {
-        let is_named = url.host_str().is_some_and(|host| {
-            if self.below {
-                let front = host.strip_suffix(self.name.as_str());
-                front.is_some_and(|front| front.ends_with('.'))
-            } else {
-                host == self.name
-            }
-        });
-        let port = url.port_or_known_default();
-        is_named
-            && self
-                .scheme
-                .as_ref()
-                .is_none_or(|scheme| url.scheme() == scheme)
-            && self.port.is_none_or(|wanted| port == Some(wanted))
-    }
-
-    /// Whether secrets may go there by this URL: in the clear only where the rule says so.
-    fn trusts(&self, url: &Url) -> bool {
-        url.scheme() == "https" || self.scheme.as_deref() == Some("http")
-    }
-}
-
-impl Weights {
+impl Overrides {
     /// Those of a configuration.
     pub fn new(config: &Config) -> Result<Self, Invalid> {
-        let mut weights = Vec::new();
+        let rules = Rules::new(config)?;
+        let (politeness, revisit) = (&config.politeness, &config.revisit);
+        let usual = revisit.limits()?;
         for rule in &config.rules {
-            let place = Where::new(rule)?;
-            if let Some(weight) = rule.weight {
-                if !(1e-6..=1e6).contains(&weight) {
-                    let expected = "expected a number from 0.000001 to 1000000";
-                    return Err(Invalid::new("rules.weight", &weight.to_string(), expected));
-                }
-                weights.push((place, weight));
-            }
+            check_limits(rule, usual)?;
         }
-        Ok(Self(weights))
-    }
-
-    /// Whether all pages are the same.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// How much a page matters: by the first rule that fits and says so, or 1.
-    pub fn of(&self, url: &Url) -> f64 {
-        let mut fitting = self.0.iter().filter(|(place, _)| place.fits(url));
-        fitting.next().map_or(1.0, |(_, weight)| *weight)
-    }
-}
-
-impl Headers {
-    /// Those of a configuration; secrets are read now.
-    pub fn new(config: &Config) -> Result<Self, Invalid> {
-        let mut headers = Vec::new();
-        for rule in &config.rules {
-            let sent = Sent::read(rule)?;
-            if sent.open.is_empty() && sent.secret.is_empty() {
-                continue;
-            }
-            if rule.hosts.is_empty() {
-                let expected =
-                    "expected hosts: headers are sent to hosts that are named, and to no other";
-                return Err(Invalid::new("rules", "headers or credentials", expected));
-            }
-            headers.push((Where::new(rule)?, sent));
-        }
-        Ok(Self(headers))
-    }
-
-    /// What is sent with a request for this URL; of two with the same name the first.
-    pub fn of(&self, url: &Url) -> Vec<(String, String)> {
-        let mut all: Vec<(String, String)> = Vec::new();
-        for (place, sent) in &self.0 {
-            let Some(host) = place.host(url).filter(|_| place.fits(url)) else {
-                continue;
-            };
-            let secret = sent.secret.iter().filter(|_| host.trusts(url));
-            for header in sent.open.iter().chain(secret) {
-                if all.iter().all(|(name, _)| *name != header.0) {
-                    all.push(header.clone());
-                }
-            }
-        }
-        all
-    }
-}
-
-impl Sent {
-    fn read(rule: &Rule) -> Result<Self, Invalid> {
-        let mut sent = Self::default();
-        for (name, value) in &rule.headers {
-            let header = (name.to_ascii_lowercase(), value.clone());
-            if !fetch::is_header(&header.0, value) {
-                let expected = "expected the name of a header that may be set, and printable ASCII";
-                return Err(Invalid::new("rules.headers", name, expected));
-            }
-            sent.open.push(header);
-        }
-        let secret = |key, file: Option<&Path>, variable: Option<&str>| {
-            let read = Secret::read(file, variable);
-            let read = read.map_err(|why| Invalid::new(key, "a secret", &why))?;
-            let is_plain = |secret: &Secret| fetch::is_header("authorization", secret.text());
-            match read {
-                Some(secret) if !is_plain(&secret) => Err(Invalid::new(
-                    key,
-                    "a secret",
-                    "expected one line of printable ASCII",
-                )),
-                read => Ok(read),
-            }
+        let whole = |key, least: u32| {
+            move |value: &u32| within(key, (*value).into(), least.into(), 1e9).map(|_| *value)
         };
-        let (file, variable) = (rule.basic_file.as_deref(), rule.basic_env.as_deref());
-        if let Some(secret) = secret("rules.basic", file, variable)? {
-            let coded = BASE64_STANDARD.encode(secret.text());
-            sent.secret
-                .push(("authorization".into(), format!("Basic {coded}")));
-        }
-        let (file, variable) = (rule.bearer_file.as_deref(), rule.bearer_env.as_deref());
-        if let Some(secret) = secret("rules.bearer", file, variable)? {
-            let value = format!("Bearer {}", secret.text());
-            sent.secret.push(("authorization".into(), value));
-        }
-        let (file, variable) = (rule.cookie_file.as_deref(), rule.cookie_env.as_deref());
-        if let Some(secret) = secret("rules.cookie", file, variable)? {
-            sent.secret
-                .push(("cookie".into(), secret.text().to_owned()));
-        }
-        Ok(sent)
+        Ok(Self {
+            weight: rules.sheet(
+                "weight",
+                1.0,
+                |rule| rule.weight.as_ref(),
+                |weight| within("rules.weight", *weight, 1e-6, 1e6),
+            )?,
+            user_agent: rules.sheet(
+                "user_agent",
+                config.identity.user_agent(),
+                |rule| rule.user_agent.as_ref(),
+                |agent| check_agent("rules.user_agent", agent),
+            )?,
+            proxy: rules.sheet(
+                "proxy",
+                config.fetch.proxy.clone(),
+                |rule| rule.proxy.as_ref(),
+                |proxy| Ok(proxy.clone()),
+            )?,
+            headers: rules.sheet(
+                "headers",
+                (),
+                |rule| (!rule.headers.is_empty()).then_some(&rule.headers),
+                |_| Ok(()),
+            )?,
+            interval: rules.sheet(
+                "interval",
+                politeness.interval,
+                |rule| rule.interval.as_ref(),
+                |interval| check_interval("rules.interval", *interval),
+            )?,
+            at_once: rules.sheet(
+                "at_once",
+                politeness.at_once,
+                |rule| rule.at_once.as_ref(),
+                |many| within("rules.at_once", (*many).into(), 1.0, 10_000.0).map(|_| *many),
+            )?,
+            robots: rules.sheet(
+                "robots",
+                politeness.robots,
+                |rule| rule.robots.as_ref(),
+                |obeyed| Ok(*obeyed),
+            )?,
+            hours: rules.sheet(
+                "hours",
+                read_hours("politeness.hours", &politeness.hours)?,
+                |rule| rule.hours.as_ref(),
+                |hours| read_hours("rules.hours", hours),
+            )?,
+            audit_every: rules.sheet(
+                "audit_every",
+                revisit.audit_every,
+                |rule| rule.audit_every.as_ref(),
+                whole("rules.audit_every", 1),
+            )?,
+            least_interval: rules.sheet(
+                "least_interval",
+                usual.least_interval,
+                |rule| rule.least_interval.as_ref(),
+                |text| seconds("rules.least_interval", text),
+            )?,
+            most_interval: rules.sheet(
+                "most_interval",
+                usual.most_interval,
+                |rule| rule.most_interval.as_ref(),
+                |text| seconds("rules.most_interval", text),
+            )?,
+            least_chance: rules.sheet(
+                "least_chance",
+                usual.least_chance,
+                |rule| rule.least_chance.as_ref(),
+                |chance| within("rules.least_chance", *chance, 0.0, 0.99),
+            )?,
+            count: rules.sheet(
+                "count",
+                revisit.count,
+                |rule| rule.count.as_ref(),
+                |count| Ok(*count),
+            )?,
+            gone_days: rules.sheet(
+                "gone_days",
+                revisit.gone_days,
+                |rule| rule.gone_days.as_ref(),
+                |days| within("rules.gone_days", *days, 1e-9, 1e6),
+            )?,
+            quotas: Quotas::new(&rules)?,
+        })
     }
+
+    /// Whether all pages are treated alike, so that nobody need know their URLs.
+    pub(crate) fn treats_pages_alike(&self) -> bool {
+        self.weight.rules.is_empty()
+            && self.least_interval.rules.is_empty()
+            && self.most_interval.rules.is_empty()
+            && self.least_chance.rules.is_empty()
+            && self.count.rules.is_empty()
+            && self.gone_days.rules.is_empty()
+            && self.quotas.is_empty()
+    }
+
+    /// How a page is treated that no rule is about.
+    pub(crate) fn usual_terms(&self) -> PageTerms {
+        PageTerms {
+            rank: Rank::from(1.0),
+            minor_counts: self.count.usual == Count::Body,
+            gone_seconds: self.gone_days.usual * 86_400.0,
+        }
+    }
+
+    /// How a page is treated.
+    pub(crate) fn page(&self, url: &Url) -> PageTerms {
+        if self.treats_pages_alike() {
+            return self.usual_terms();
+        }
+        let (least, most) = (
+            self.least_interval.found(url),
+            self.most_interval.found(url),
+        );
+        let chance = self.least_chance.found(url);
+        let own = least.is_some() || most.is_some() || chance.is_some();
+        let limits = Limits {
+            least_interval: least.map_or(self.least_interval.usual, |found| found.value),
+            most_interval: most.map_or(self.most_interval.usual, |found| found.value),
+            least_chance: chance.map_or(self.least_chance.usual, |found| found.value),
+        };
+        PageTerms {
+            rank: Rank {
+                weight: *self.weight.of(url),
+                limits: own.then_some(limits),
+            },
+            minor_counts: *self.count.of(url) == Count::Body,
+            gone_seconds: self.gone_days.of(url) * 86_400.0,
+        }
+    }
+
+    /// How a host is treated; by its first page.
+    pub(crate) fn host(&self, url: &Url) -> HostTerms {
+        HostTerms {
+            interval: *self.interval.of(url),
+            at_once: *self.at_once.of(url),
+            robots: *self.robots.of(url),
+            hours: *self.hours.of(url),
+            audit_every: *self.audit_every.of(url),
+        }
+    }
+
+    /// All intervals that there are.
+    pub(crate) fn intervals(&self) -> impl Iterator<Item = Interval> {
+        let of_rules = self.interval.rules.iter().map(|written| written.value);
+        of_rules.chain([self.interval.usual])
+    }
+
+    /// Whether robots.txt is obeyed on the host of a URL, and by which rule if by one.
+    pub fn robots(&self, url: &Url) -> (bool, Option<usize>) {
+        let rule = self.robots.found(url).map(|found| found.rule);
+        (*self.robots.of(url), rule)
+    }
+
+    /// The time between two requests to the host of a URL.
+    pub fn interval(&self, url: &Url) -> Interval {
+        *self.interval.of(url)
+    }
+
+    /// The hours in which the host of a URL may be asked.
+    pub fn hours(&self, url: &Url) -> Option<Hours> {
+        *self.hours.of(url)
+    }
+
+    /// The days between two looks at a page that is gone.
+    pub fn gone_days(&self, url: &Url) -> f64 {
+        *self.gone_days.of(url)
+    }
+
+    /// The limits of rules that a URL falls under, in words.
+    pub fn limits_of(&self, url: &Url) -> String {
+        let limits = [self.quotas.pages.told(url), self.quotas.bytes.told(url)];
+        let words = |told: Told| format!("{} = {}, rule {}", told.key, told.value, told.rule);
+        let words: Vec<String> = limits.into_iter().flatten().map(words).collect();
+        if words.is_empty() {
+            return "by a rule that is none any more; judged again at the next start".into();
+        }
+        words.join("; ")
+    }
+
+    /// All that rules say of a URL.
+    pub fn told(&self, url: &Url) -> Vec<Told> {
+        let told = [
+            self.weight.told(url),
+            self.interval.told(url),
+            self.at_once.told(url),
+            self.robots.told(url),
+            self.hours.told(url),
+            self.audit_every.told(url),
+            self.least_interval.told(url),
+            self.most_interval.told(url),
+            self.least_chance.told(url),
+            self.count.told(url),
+            self.gone_days.told(url),
+            self.quotas.pages.told(url),
+            self.quotas.bytes.told(url),
+            self.user_agent.told(url),
+            self.proxy.told(url),
+            self.headers.told(url),
+        ];
+        told.into_iter().flatten().collect()
+    }
+}
+
+impl HostTerms {
+    /// As the lines have it, with the number of its hours.
+    pub fn manners(&self, hours: u8) -> Manners {
+        Manners {
+            interval: self.interval,
+            parallel: self.at_once,
+            hours,
+        }
+    }
+}
+
+/// What one rule says must go together with what holds besides.
+fn check_limits(rule: &Rule, usual: Limits) -> Result<(), Invalid> {
+    let read =
+        |key, text: Option<&String>, usual| text.map_or(Ok(usual), |text| seconds(key, text));
+    let least = read(
+        "rules.least_interval",
+        rule.least_interval.as_ref(),
+        usual.least_interval,
+    )?;
+    let most = read(
+        "rules.most_interval",
+        rule.most_interval.as_ref(),
+        usual.most_interval,
+    )?;
+    if most > 0.0 && most >= least {
+        return Ok(());
+    }
+    let named = rule.most_interval.as_ref().or(rule.least_interval.as_ref());
+    let expected = "expected a most_interval that is not below the least_interval";
+    Err(Invalid::new(
+        "rules.most_interval",
+        named.map_or("", |text| text),
+        expected,
+    ))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn config(text: &str) -> Config {
-        Config::parse(text).unwrap()
-    }
-
-    fn url(text: &str) -> Url {
-        Url::parse(text).unwrap()
-    }
-
-    #[test]
-    fn the_first_rule_that_fits_weighs() {
-        let config = config(
-            "[[rules]]\npages = '/item/'\nhosts = ['*.shop.example']\nweight = 5.0\n\
-             [[rules]]\nhosts = ['www.shop.example']\nweight = 2.0",
-        );
-        let weights = Weights::new(&config).unwrap();
-        assert_eq!(weights.of(&url("https://www.shop.example/item/1")), 5.0);
-        assert_eq!(weights.of(&url("https://www.shop.example/")), 2.0);
-        assert_eq!(weights.of(&url("https://shop.example/item/1")), 1.0);
-        assert_eq!(weights.of(&url("https://evilshop.example/item/1")), 1.0);
-    }
-
-    #[test]
-    fn secrets_go_to_their_host_alone_and_not_in_the_clear() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("secret");
-        std::fs::write(&file, "user:pass\n").unwrap();
-        let rule = format!(
-            "[[rules]]\nhosts = ['a.example', 'http://b.example:81']\nbasic_file = {file:?}\n\
-             headers = {{ Accept-Language = 'no' }}"
-        );
-        let headers = Headers::new(&config(&rule)).unwrap();
-        let names = |text: &str| -> Vec<String> {
-            headers
-                .of(&url(text))
-                .into_iter()
-                .map(|(name, _)| name)
-                .collect()
-        };
-        assert_eq!(
-            names("https://a.example/x"),
-            ["accept-language", "authorization"]
-        );
-        assert_eq!(names("http://a.example/x"), ["accept-language"]);
-        assert_eq!(
-            names("http://b.example:81/"),
-            ["accept-language", "authorization"]
-        );
-        assert!(names("http://b.example/").is_empty());
-        assert!(names("https://a.example.evil.example/").is_empty());
-        let basic = &headers.of(&url("https://a.example/"))[1].1;
-        assert_eq!(basic, "Basic dXNlcjpwYXNz");
-    }
-
-    #[test]
-    fn what_is_wrong_is_named_and_no_secret_told() {
-        let wrong = |text: &str| {
-            let config = config(text);
-            let weights = Weights::new(&config).err();
-            weights.or(Headers::new(&config).err()).unwrap().to_string()
-        };
-        assert!(wrong("[[rules]]\nweight = 1.0").contains("hosts, pages"));
-        assert!(wrong("[[rules]]\npages = '('").contains("rules.pages"));
-        assert!(wrong("[[rules]]\nhosts = ['ftp://a']").contains("rules.hosts"));
-        assert!(wrong("[[rules]]\nhosts = ['a']\nweight = -1.0").contains("rules.weight"));
-        assert!(
-            wrong("[[rules]]\nhosts = ['a']\nheaders = { Host = 'b' }").contains("rules.headers")
-        );
-        assert!(wrong("[[rules]]\npages = 'a'\nheaders = { X = 'b' }").contains("expected hosts"));
-        assert!(
-            wrong("[[rules]]\nhosts = ['a']\nbearer_env = 'EVERCRAWL_NO_SUCH'")
-                .contains("EVERCRAWL_NO_SUCH")
-        );
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::message::Found;
 use crate::notes::Cut;
-use crate::overrides::Weights;
+use crate::overrides::Overrides;
 use crate::watch::Watch;
 use fetch::Exchange;
 use frontier::directives::Directives;
@@ -26,7 +26,7 @@ pub struct Rules {
     pub(crate) watch: Watch,
     /// What pages embed is taken too.
     pub(crate) requisites: bool,
-    pub(crate) weights: Weights,
+    pub(crate) overrides: Overrides,
 }
 
 /// What a body says.
@@ -65,7 +65,7 @@ impl Rules {
             max_decoded: config.fetch.max_decoded_bytes,
             // checked with the configuration
             watch: Watch::new(&config.watch).unwrap_or_default(),
-            weights: Weights::new(config).unwrap_or_default(),
+            overrides: Overrides::new(config).unwrap_or_default(),
             requisites: config.archive.enabled && config.archive.requisites,
         }
     }
@@ -76,6 +76,15 @@ impl Rules {
             self.requisites && self.scope().judge_requisite(url).is_in()
         } else {
             self.scope().judge(url, depth).is_in()
+        }
+    }
+
+    /// Whether a page of the crawl does, which another may redirect to.
+    pub(crate) fn holds(&self, url: &Url, depth: u16, is_redirected_to: bool) -> bool {
+        if is_redirected_to && depth != REQUISITE {
+            self.scope().judge_redirect(url, depth).is_in()
+        } else {
+            self.is_in(url, depth)
         }
     }
 
@@ -113,15 +122,27 @@ impl Rules {
         self.judged(from, parse_link(base, href).ok()?, depth)
     }
 
+    /// Where that page redirects to, unless it is nowhere or out of scope.
+    pub(crate) fn redirected(&self, from: Standpoint, to: &str, depth: u16) -> Option<Found> {
+        let url = parse_link(from.url, to).ok()?;
+        let is_in = self.holds(&url, depth, true);
+        is_in.then(|| self.link(from, url, depth))
+    }
+
     fn judged(&self, from: Standpoint, url: Url, depth: u16) -> Option<Found> {
-        self.is_in(&url, depth).then(|| Found {
+        let is_in = self.is_in(&url, depth);
+        is_in.then(|| self.link(from, url, depth))
+    }
+
+    fn link(&self, from: Standpoint, url: Url, depth: u16) -> Found {
+        Found {
             key: self.canonical.key(&url),
             url,
             depth,
             from: Some(from.page),
             changed: None,
             at: from.at,
-        })
+        }
     }
 
     /// Reads the body of an answer.

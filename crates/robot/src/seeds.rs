@@ -2,10 +2,11 @@
 //! data directory.
 
 use crate::StartError;
-use crate::config::Config;
+use crate::config::{Config, Seed};
 use frontier::key::{Refused, parse_link};
+use frontier::scope::{self, Reach};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ const MOST_BYTES: u64 = 1 << 30;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SeedList {
-    added: Vec<String>,
+    added: Vec<Seed>,
     removed: Vec<String>,
 }
 
@@ -32,6 +33,18 @@ pub fn read(seed: &str) -> Result<Url, Refused> {
 /// The same for the same seed, however it is written.
 fn normal(seed: &str) -> String {
     read(seed).map_or_else(|_| seed.to_owned(), Into::into)
+}
+
+/// Seeds as given.
+pub fn read_all(seeds: &[Seed]) -> Result<Vec<scope::Seed>, StartError> {
+    let read = |seed: &Seed| match read(&seed.url) {
+        Ok(url) => Ok(scope::Seed {
+            url,
+            reach: seed.reach,
+        }),
+        Err(why) => Err(StartError::Seed(seed.url.clone(), why)),
+    };
+    seeds.iter().map(read).collect()
 }
 
 impl SeedList {
@@ -93,33 +106,60 @@ impl SeedList {
             .map_or(Ok(()), |data| File::open(data)?.sync_all())
     }
 
-    /// All seeds, as they were given: first those of the configuration.
-    pub fn all(&self, config: &Config) -> Vec<String> {
+    /// All seeds, as they were given: first those of the configuration. One that was added again has the reach that
+    /// was given then.
+    pub fn all(&self, config: &Config) -> Vec<Seed> {
         let removed: HashSet<&String> = self.removed.iter().collect();
+        let added: HashMap<String, &Seed> = (self.added.iter())
+            .map(|seed| (normal(&seed.url), seed))
+            .collect();
+        let mut known = HashSet::new();
         let all = config.seeds.iter().chain(&self.added);
-        all.filter(|seed| !removed.contains(&normal(seed)))
-            .cloned()
+        all.map(|seed| (normal(&seed.url), seed))
+            .filter(|(url, _)| !removed.contains(url) && known.insert(url.clone()))
+            .map(|(url, seed)| Seed {
+                url: seed.url.clone(),
+                reach: added.get(&url).map_or(seed.reach, |again| again.reach),
+            })
             .collect()
     }
 
     /// All seeds.
-    pub fn urls(&self, config: &Config) -> Result<Vec<Url>, StartError> {
-        let read = |seed: String| read(&seed).map_err(|why| StartError::Seed(seed, why));
-        self.all(config).into_iter().map(read).collect()
+    pub fn read_all(&self, config: &Config) -> Result<Vec<scope::Seed>, StartError> {
+        read_all(&self.all(config))
     }
 
-    /// Adds seeds; how many were none before.
-    pub fn add(&mut self, config: &Config, seeds: &[Url]) -> usize {
-        let mut known: HashSet<String> = self.all(config).iter().map(|seed| normal(seed)).collect();
-        let configured: HashSet<String> = config.seeds.iter().map(|seed| normal(seed)).collect();
-        let mut count = 0;
-        for seed in seeds.iter().map(Url::as_str) {
-            if known.insert(seed.to_owned()) {
-                count += 1;
-                self.removed.retain(|removed| removed != seed);
-                if !configured.contains(seed) {
-                    self.added.push(seed.to_owned());
-                }
+    /// Adds seeds; how many were none before, or had another reach.
+    pub fn add(&mut self, config: &Config, seeds: &[scope::Seed]) -> usize {
+        let by_url = |seeds: &[Seed]| -> HashMap<String, Option<Reach>> {
+            (seeds.iter())
+                .map(|seed| (normal(&seed.url), seed.reach))
+                .collect()
+        };
+        let mut known = by_url(&self.all(config));
+        let configured = by_url(&config.seeds);
+        let mut new = HashMap::new();
+        for scope::Seed { url, reach } in seeds {
+            let url = url.to_string();
+            // whoever names no reach does not take one away
+            if (known.get(&url)).is_some_and(|known| reach.is_none() || known == reach) {
+                continue;
+            }
+            known.insert(url.clone(), *reach);
+            new.insert(url, *reach);
+        }
+        self.removed.retain(|seed| !new.contains_key(seed));
+        self.added
+            .retain(|seed| !new.contains_key(&normal(&seed.url)));
+        let count = new.len();
+        // in the order in which they were given
+        for scope::Seed { url, .. } in seeds {
+            let Some(reach) = new.remove(url.as_str()) else {
+                continue;
+            };
+            let url = url.to_string();
+            if configured.get(&url) != Some(&reach) {
+                self.added.push(Seed { url, reach });
             }
         }
         count
@@ -127,12 +167,15 @@ impl SeedList {
 
     /// Removes seeds; those that are none.
     pub fn remove<'a>(&mut self, config: &Config, seeds: &'a [Url]) -> Vec<&'a Url> {
-        let known: HashSet<String> = self.all(config).iter().map(|seed| normal(seed)).collect();
+        let known: HashSet<String> = (self.all(config).iter())
+            .map(|seed| normal(&seed.url))
+            .collect();
         let (known, unknown): (Vec<_>, Vec<_>) =
             (seeds.iter()).partition(|seed| known.contains(seed.as_str()));
         let gone: HashSet<&str> = known.iter().map(|seed| seed.as_str()).collect();
-        self.added.retain(|seed| !gone.contains(seed.as_str()));
-        let configured = config.seeds.iter().map(|seed| normal(seed));
+        self.added
+            .retain(|seed| !gone.contains(normal(&seed.url).as_str()));
+        let configured = config.seeds.iter().map(|seed| normal(&seed.url));
         self.removed
             .extend(configured.filter(|seed| gone.contains(seed.as_str())));
         unknown
@@ -153,10 +196,17 @@ mod tests {
         let mut config = Config::default();
         config.data.0 = directory.path().to_owned();
         config.seeds = vec!["http://a".into(), "http://b/".into()];
-        let all = |config: &Config| SeedList::of(config).unwrap().all(config);
+        let all = |config: &Config| -> Vec<String> {
+            let all = SeedList::of(config).unwrap().all(config);
+            all.iter().map(Seed::to_string).collect()
+        };
         assert_eq!(all(&config), ["http://a", "http://b/"]);
 
-        let add = urls(&["http://a/", "http://c/x", "http://c/x"]);
+        let seeds = |texts: &[&str], reach| -> Vec<scope::Seed> {
+            let seed = |url| scope::Seed { url, reach };
+            urls(texts).into_iter().map(seed).collect()
+        };
+        let add = seeds(&["http://a/", "http://c/x", "http://c/x"], None);
         let added = SeedList::change(&config, |list| list.add(&config, &add)).unwrap();
         assert_eq!(added, 1);
         let remove = urls(&["http://a", "http://c/x", "http://d/"]);
@@ -169,8 +219,29 @@ mod tests {
         assert_eq!(unknown.unwrap(), urls(&["http://d/"]));
         assert_eq!(all(&config), ["http://b/"]);
         // one of the configuration comes back where it was
-        SeedList::change(&config, |list| list.add(&config, &urls(&["http://a/"]))).unwrap();
+        SeedList::change(&config, |list| {
+            list.add(&config, &seeds(&["http://a/"], None))
+        })
+        .unwrap();
         assert_eq!(all(&config), ["http://a", "http://b/"]);
+
+        // with a reach of its own, and another one later
+        let add = seeds(&["http://b/", "http://d/e/"], Some(Reach::Prefix));
+        let change =
+            |add: &[scope::Seed]| SeedList::change(&config, |list| list.add(&config, add)).unwrap();
+        assert_eq!((change(&add), change(&add)), (2, 0));
+        assert_eq!(
+            all(&config),
+            ["http://a", "http://b/ prefix", "http://d/e/ prefix"]
+        );
+        assert_eq!(change(&seeds(&["http://b/"], None)), 0);
+        assert_eq!(change(&seeds(&["http://b/"], Some(Reach::Host))), 1);
+        let three = ["http://a", "http://b/ host", "http://d/e/ prefix"];
+        assert_eq!(all(&config), three);
+        // a list of before reaches had no place for them
+        let old = r#"{"added": ["http://z/"], "removed": []}"#;
+        fs::write(SeedList::file(directory.path()), old).unwrap();
+        assert_eq!(all(&config), ["http://a", "http://b/", "http://z/"]);
 
         fs::write(SeedList::file(directory.path()), "{").unwrap();
         assert!(

@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::message::Event;
 use crate::reading::Rules;
 use crate::seeds::{self, SeedList};
-use frontier::scope::{Judgement, Scope};
+use frontier::scope::{Judgement, Scope, Seed};
 use std::collections::HashSet;
 use std::sync::Arc;
 use url::Url;
@@ -12,12 +12,12 @@ use url::Url;
 /// What the crawl was started with, and what became of it since.
 pub(crate) struct Steering {
     config: Config,
-    seeds: Vec<Url>,
+    seeds: Vec<Seed>,
     rules: Arc<Rules>,
 }
 
 impl Steering {
-    pub fn new(config: &Config, seeds: Vec<Url>, rules: Arc<Rules>) -> Self {
+    pub fn new(config: &Config, seeds: Vec<Seed>, rules: Arc<Rules>) -> Self {
         Self {
             config: config.clone(),
             seeds,
@@ -40,14 +40,14 @@ impl Steering {
     /// The list of seeds is another one: those that are new are visited, and what they reach is in
     /// scope; what only seeds reached that are gone is in it no more. Also says how many there are.
     pub fn look_at_seeds(&mut self, wall: f64) -> Result<(Event, usize), String> {
-        let seeds = SeedList::of(&self.config).and_then(|list| list.urls(&self.config));
+        let seeds = SeedList::of(&self.config).and_then(|list| list.read_all(&self.config));
         let seeds = seeds.map_err(|error| error.to_string())?;
         let scope = Scope::new(&self.config.scope, &seeds).map_err(|error| error.to_string())?;
         self.rules.set_scope(scope);
-        let known: HashSet<&Url> = self.seeds.iter().collect();
-        let new = seeds.iter().filter(|seed| !known.contains(seed));
+        let known: HashSet<&Url> = self.seeds.iter().map(|seed| &seed.url).collect();
+        let new = seeds.iter().filter(|seed| !known.contains(&seed.url));
         let pages = new
-            .map(|seed| self.rules.given(seed.clone(), wall))
+            .map(|seed| self.rules.given(seed.url.clone(), wall))
             .collect();
         self.seeds = seeds;
         let event = Event::Wanted {

@@ -12,6 +12,10 @@ pub struct WebhookView {
     pub told: u64,
     /// Changes that it refused for good, since the start.
     pub refused: u64,
+    /// Visits of which it was not told whether they were changes, since the start: the log had dropped them,
+    /// or they cannot be read.
+    #[serde(default)]
+    pub lost: u64,
     /// Why it takes nothing at the moment.
     pub failing: Option<String>,
 }
@@ -39,6 +43,13 @@ pub struct Status {
     /// Pages that another robot has.
     #[serde(default)]
     pub pages_elsewhere: u64,
+    /// URLs and rows of other robots that were not taken: out of scope, at an address that may not be
+    /// contacted, or not readable.
+    #[serde(default)]
+    pub refused_from_peers: u64,
+    /// Pages that came from other robots without what was learnt of them, because clocks differ.
+    #[serde(default)]
+    pub unlearnt: u64,
     /// What they embed.
     #[serde(default)]
     pub requisites: RequisiteCounts,
@@ -82,6 +93,9 @@ pub struct Status {
     /// The limit by which the crawl ends.
     #[serde(default)]
     pub limit: Option<String>,
+    /// The limits of rules, and how far they are used up.
+    #[serde(default)]
+    pub rule_limits: Vec<RuleLimit>,
     /// Who is told of changes.
     #[serde(default)]
     pub webhooks: Vec<WebhookView>,
@@ -98,6 +112,36 @@ pub struct Status {
     /// Some of the hosts that are being asked now.
     #[serde(default)]
     pub asked_now: Vec<String>,
+}
+
+/// How much of what fits a rule may be had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleLimit {
+    /// Which rule, from 1.
+    pub rule: u64,
+    /// What it is about.
+    pub place: String,
+    /// Pages with a copy.
+    pub pages: u64,
+    /// The most there may be.
+    pub most_pages: Option<u64>,
+    /// Bytes received.
+    pub bytes: u64,
+    /// The most there may be.
+    pub most_bytes: Option<u64>,
+    /// Pages that were not fetched for it, since the start.
+    pub left_out: u64,
+}
+
+/// A span of time in words, for those who wait.
+pub(crate) fn span(seconds: f64) -> String {
+    if seconds >= 5400.0 {
+        format!("{:.1} h", seconds / 3600.0)
+    } else if seconds >= 90.0 {
+        format!("{:.0} min", seconds / 60.0)
+    } else {
+        format!("{seconds:.0} s")
+    }
 }
 
 /// A host that new pages wait for.
@@ -158,6 +202,9 @@ pub struct PageWait {
     pub changes_per_day_interval: Option<(f64, f64)>,
     /// The chance that the copy is current.
     pub chance_fresh: Option<f64>,
+    /// How much it matters, if not as much as others.
+    #[serde(default)]
+    pub weight: Option<f64>,
     /// When it is due, in seconds since the epoch.
     pub due: Option<f64>,
     /// Its host may not be asked before, in seconds since the epoch.

@@ -6,12 +6,15 @@ mod pack;
 
 use self::fetch::RobotsTxt;
 pub(crate) use self::fetch::Watched;
+use crate::archivist::SharedSeam;
 use crate::cause;
 use crate::clock::{Clock, Now};
 use crate::config::Config;
 use crate::message::{Done, Event, Found, Job, Task, Visit, VisitResult, Visited};
-use crate::overrides::Headers;
+use crate::offline;
+use crate::overrides::{Headers, Proxies};
 use crate::reading::{Rules, Standpoint, deeper};
+use ::fetch::proxy::is_stand_in;
 use ::fetch::{Exchange, Fetcher, Truncation, Validators};
 use compare::{Answer, Comparison};
 use frontier::robots::Verdict;
@@ -29,9 +32,12 @@ const LONG_BODY: usize = 64 << 10;
 pub(crate) struct Workers {
     fetcher: Fetcher,
     headers: Headers,
+    proxies: Proxies,
     reader: Reader,
     clock: Clock,
     intake: Intake,
+    /// Who says last whether a request may leave; nobody on one machine.
+    seam: Option<SharedSeam>,
     /// Long bodies are read at so many places at a time.
     desks: tokio::sync::Semaphore,
     /// Tells the keeper.
@@ -54,19 +60,21 @@ pub fn millis(seconds: f64) -> Time {
 impl Workers {
     pub fn new(
         config: &Config,
-        (fetcher, headers): (Fetcher, Headers),
+        (fetcher, headers, proxies): (Fetcher, Headers, Proxies),
         reader: Reader,
         rules: Arc<Rules>,
-        clock: Clock,
+        (clock, seam): (Clock, Option<SharedSeam>),
         tell: Box<dyn Fn(Event) + Send + Sync>,
     ) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             fetcher,
             headers,
+            proxies,
             reader,
             clock,
             intake: Intake::new(config, rules),
+            seam,
             desks: tokio::sync::Semaphore::new(cores),
             tell,
         }
@@ -96,25 +104,45 @@ impl Workers {
                 };
                 self.robots(wanted, watched, now).await
             }
-            Task::Visit(visit) => {
-                let visited = Box::new(self.visit(ticket, &visit, watched, now).await);
-                Event::Visited { ticket, visited }
-            }
+            Task::Visit(visit) => match self.visit(ticket, &visit, watched, now).await {
+                Some(visited) => Event::Visited {
+                    ticket,
+                    visited: Box::new(visited),
+                },
+                None => self.barred(ticket, visit.address),
+            },
         }
     }
 
     /// An address of a host that may be contacted, and for how many seconds it holds.
-    async fn resolve(&self, name: &str) -> Result<(IpAddr, f64), u8> {
-        let found = self.fetcher.resolve(name).await;
+    pub async fn resolve(&self, name: &str) -> Result<(IpAddr, f64), u8> {
+        let scope = self.intake.rules.scope();
+        let found = if self.proxies.of_name(name).is_some() {
+            // where it is, only the proxy knows, unless the name says so
+            let address = name.parse::<IpAddr>();
+            if address.is_ok_and(|address| !scope.judge_address(address).is_in()) {
+                return Err(cause::ADDRESS);
+            }
+            self.fetcher.resolve_behind_proxy(name)
+        } else {
+            self.fetcher.resolve(name).await
+        };
         let found = found.map_err(|error| error.code())?;
         let mut addresses = found.addresses.into_iter();
-        let scope = self.intake.rules.scope();
-        let address = addresses.find(|&a| scope.judge_address(a).is_in());
+        let is_in = |address| is_stand_in(address) || scope.judge_address(address).is_in();
+        let address = addresses.find(|&address| is_in(address));
         let address = address.ok_or(cause::ADDRESS)?;
         Ok((address, found.expires_in.as_secs_f64().max(1.0)))
     }
 
-    async fn visit(&self, ticket: u64, visit: &Visit, watched: &Watched, now: Now) -> Visited {
+    /// Nothing if the fleet let no request leave.
+    async fn visit(
+        &self,
+        ticket: u64,
+        visit: &Visit,
+        watched: &Watched,
+        now: Now,
+    ) -> Option<Visited> {
         let row = self.reader.page(visit.page).ok().flatten();
         let row = row.unwrap_or_default();
         let address = match self.reader.address(visit.page) {
@@ -123,21 +151,35 @@ impl Workers {
                 tracing::error!(%error, "a page cannot be read from the store");
                 let excluded = compare::excluded(row, cause::OUT_OF_SCOPE, now.wall);
                 self.unused(ticket);
-                return report(visit, now, excluded);
+                return Some(self.intake.report(visit, now, excluded));
             }
         };
-        let url = match self.intake.judge(visit, &address, &row, now) {
+        let url = match self.intake.judge(&self.reader, visit, &address, &row, now) {
             Ok(url) => url,
             Err(visited) => {
                 tracing::debug!(url = address.url, result = ?visited.done.result, "not fetched");
                 self.unused(ticket);
-                return *visited;
+                return Some(*visited);
+            }
+        };
+        let had_copy = matches!(row.state, PageState::Live | PageState::Redirect);
+        let quotas = &self.intake.rules.overrides.quotas;
+        let reserved = match quotas.begin(&url, !had_copy && !visit.requisite) {
+            Ok(reserved) => reserved,
+            Err(rule) => {
+                tracing::debug!(%url, rule, "not fetched: the limit of a rule is reached");
+                let excluded = compare::excluded(row, cause::RULE_LIMIT, now.wall);
+                self.unused(ticket);
+                return Some(self.intake.report(visit, now, excluded));
             }
         };
         let validators = Intake::validators(visit, &row);
         let fetched = self
             .page((ticket, watched), visit, &url, validators.as_ref(), now)
             .await;
+        if fetched.is_barred() {
+            return None;
+        }
         let mut visited = match &fetched.answer {
             Err(error) => self.intake.failed(visit, now, row, error.code()),
             Ok(exchange) => {
@@ -155,10 +197,15 @@ impl Workers {
                 self.read(exchange.body.len(), take_in).await
             }
         };
-        visited.done.weight = self.intake.rules.weights.of(&url);
+        let has_copy = matches!(visited.done.result, VisitResult::Copy { .. });
+        reserved.end(has_copy, fetched.bytes());
+        if had_copy && matches!(visited.done.result, VisitResult::Gone) {
+            quotas.uncount_copy(&url);
+        }
+        visited.done.terms = self.intake.rules.overrides.page(&url);
         visited.millis = fetched.took.as_millis().min(u128::from(u32::MAX)) as u32;
         visited.bytes = fetched.bytes().min(u64::from(u32::MAX)) as u32;
-        visited
+        Some(visited)
     }
 
     /// Reads a body of so many bytes. Long ones take turns: the network, and whoever asks how the
@@ -198,18 +245,23 @@ impl Intake {
     /// Where the page is to be fetched; or, by what is known now, why not.
     pub fn judge(
         &self,
+        reader: &Reader,
         visit: &Visit,
         address: &PageAddress,
         row: &PageRow,
         now: Now,
     ) -> Result<Url, Box<Visited>> {
-        let refused = |comparison| Err(Box::new(report(visit, now, comparison)));
+        let refused = |comparison| Err(Box::new(self.report(visit, now, comparison)));
         let excluded = |cause| refused(compare::excluded(row.clone(), cause, now.wall));
         let Ok(url) = Url::parse(&address.url) else {
             return excluded(cause::OUT_OF_SCOPE);
         };
+        let is_in = |url: &Url, depth: u16| self.rules.is_in(url, depth);
+        let is_in = is_in(&url, address.depth)
+            || offline::is_redirected_to(reader, visit.page, address, is_in)
+                && self.rules.holds(&url, address.depth, true);
         match &visit.standing {
-            _ if !self.rules.is_in(&url, address.depth) => excluded(cause::OUT_OF_SCOPE),
+            _ if !is_in => excluded(cause::OUT_OF_SCOPE),
             Some(standing) if !standing.allows(&self.rules.agent, &url) => {
                 if standing.verdict == Verdict::DisallowForNow {
                     refused(Comparison::of(VisitResult::NotNow))
@@ -234,7 +286,7 @@ impl Intake {
 
     /// What is to be stored of a request without an answer.
     pub fn failed(&self, visit: &Visit, now: Now, row: PageRow, cause: u8) -> Visited {
-        report(visit, now, compare::failed(row, cause, 0, now.wall))
+        self.report(visit, now, compare::failed(row, cause, 0, now.wall))
     }
 
     /// Makes of an answer what is to be stored.
@@ -248,7 +300,8 @@ impl Intake {
         conditional: bool,
     ) -> Visited {
         let status = exchange.status;
-        let failed = |row, cause| report(visit, now, compare::failed(row, cause, status, now.wall));
+        let failed =
+            |row, cause| self.report(visit, now, compare::failed(row, cause, status, now.wall));
         match status {
             304 if conditional => {
                 let record = self
@@ -261,7 +314,7 @@ impl Intake {
                     .is_some_and(|row| row.place.is_some());
                 Visited {
                     record: record.filter(|_| archived),
-                    ..report(visit, now, comparison)
+                    ..self.report(visit, now, comparison)
                 }
             }
             200..=299 => match exchange.truncated {
@@ -277,7 +330,7 @@ impl Intake {
                 let record = (self.archive && !known).then(|| self.packers.answer(from, exchange));
                 Visited {
                     record: record.map(|record| (record, false)),
-                    ..report(visit, now, compare::missing(row, status, now.wall))
+                    ..self.report(visit, now, compare::missing(row, status, now.wall))
                 }
             }
             429 => failed(row, cause::TOO_MANY),
@@ -299,7 +352,7 @@ impl Intake {
             .as_deref()
             .is_none_or(|content_type| self.rules.scope().judge_type(content_type).is_in());
         if !is_wanted {
-            return report(visit, now, compare::excluded(row, cause::TYPE, now.wall));
+            return self.report(visit, now, compare::excluded(row, cause::TYPE, now.wall));
         }
         let reading = self.rules.read(from, exchange);
         let directives = reading.directives;
@@ -320,7 +373,7 @@ impl Intake {
             request: records.request,
             links,
             print: first.then(|| (reading.text.print, from.url.clone())),
-            ..report(visit, now, comparison)
+            ..self.report(visit, now, comparison)
         }
     }
 
@@ -337,41 +390,41 @@ impl Intake {
             REQUISITE => REQUISITE,
             depth => deeper(depth, 1),
         };
-        let target: Option<Found> = self.rules.found(from, from.url, location, depth);
+        let target: Option<Found> = self.rules.redirected(from, location, depth);
         let comparison = compare::redirect(row, exchange.status, location, now.wall);
         let keep = self.archive && !comparison.is_unchanged();
         Visited {
             record: keep.then(|| (self.packers.answer(from, exchange), true)),
             redirect: target.is_some(),
             links: target.into_iter().collect(),
-            ..report(visit, now, comparison)
+            ..self.report(visit, now, comparison)
         }
     }
-}
 
-/// A visit with nothing but what it says of the page.
-fn report(visit: &Visit, now: Now, comparison: Comparison) -> Visited {
-    Visited {
-        done: Done {
-            page: visit.page,
-            host: visit.host,
-            new: visit.new,
-            weight: 1.0,
-            at: now,
-            result: comparison.result,
-            failures: comparison.failures,
-            liar: comparison.liar,
-            cut: comparison.cut,
-            requisite: visit.requisite,
-        },
-        row: comparison.row,
-        status: comparison.status,
-        millis: 0,
-        bytes: 0,
-        record: None,
-        request: None,
-        links: Vec::new(),
-        redirect: false,
-        print: None,
+    /// A visit with nothing but what it says of the page.
+    fn report(&self, visit: &Visit, now: Now, comparison: Comparison) -> Visited {
+        Visited {
+            done: Done {
+                page: visit.page,
+                host: visit.host,
+                new: visit.new,
+                terms: self.rules.overrides.usual_terms(),
+                at: now,
+                result: comparison.result,
+                failures: comparison.failures,
+                liar: comparison.liar,
+                cut: comparison.cut,
+                requisite: visit.requisite,
+            },
+            row: comparison.row,
+            status: comparison.status,
+            millis: 0,
+            bytes: 0,
+            record: None,
+            request: None,
+            links: Vec::new(),
+            redirect: false,
+            print: None,
+        }
     }
 }

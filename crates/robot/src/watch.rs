@@ -90,7 +90,11 @@ impl Rule {
                 }
             }
         }
-        (parse::text_of(&blocks), blocks)
+        let text = PageText {
+            is_chosen: !self.select.is_empty(),
+            ..parse::text_of(&blocks)
+        };
+        (text, blocks)
     }
 
     /// The blocks of the parts that are watched.

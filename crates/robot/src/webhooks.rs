@@ -182,9 +182,12 @@ impl Hook {
     fn tell_all(&mut self, runtime: &Runtime) -> storage::Result<()> {
         let mut log = self.reader.observations(self.place.position())?;
         let mut passed = 0;
+        let mut lost = 0;
         loop {
-            let at = log.position();
-            let Some(observation) = log.read()? else {
+            let read = log.read()?;
+            self.count_lost(&mut lost, log.dropped() + log.damaged());
+            let Some(observation) = read else {
+                let at = log.position();
                 self.keep_place(at);
                 // nothing is left when the crawl has ended
                 if self.shared.is_ending() || self.shared.wait(PACE) && self.shared.is_ending() {
@@ -193,7 +196,8 @@ impl Hook {
                 continue;
             };
             if let Some(change) = self.wanted(&observation) {
-                if !self.tell(runtime, at.0, change) {
+                // its number in the log, for those who are told twice
+                if !self.tell(runtime, log.position().0 - 1, change) {
                     return Ok(());
                 }
                 passed = 0;
@@ -231,6 +235,7 @@ impl Hook {
             page = page.0,
             "a page cannot be read: its change is told to nobody"
         );
+        self.note(|view| view.lost += 1);
         None
     }
 
@@ -280,6 +285,22 @@ impl Hook {
                 return false;
             }
             wait = (wait * 2.0).min(LONGEST_RETRY);
+        }
+    }
+
+    /// What it is too late to tell is counted and said.
+    fn count_lost(&self, known: &mut u64, lost: u64) {
+        if lost > *known {
+            let to = self.post.origin();
+            let more = lost - *known;
+            tracing::warn!(
+                to,
+                visits = more,
+                "a webhook was behind for so long that the log of these visits is gone: if they were \
+                 changes, nobody is told"
+            );
+            self.note(|view| view.lost += more);
+            *known = lost;
         }
     }
 

@@ -17,7 +17,7 @@ const DELAY: f64 = 0.01;
 
 fn config(web: &Web, running: &Running, data: &Path) -> Config {
     let mut config = Config {
-        seeds: vec![web.seed_url(running.port)],
+        seeds: vec![web.seed_url(running.port).into()],
         ..Config::default()
     };
     config.data.0 = data.into();

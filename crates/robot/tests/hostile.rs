@@ -97,7 +97,7 @@ fn crawl(others: Others, part: u8) -> (usize, Status) {
     let directory = tempfile::tempdir().unwrap();
     let url = |host| format!("http://{host}:{}/", running.port);
     let mut config = Config {
-        seeds: vec![url(HONEST), url(HOSTILE)],
+        seeds: vec![url(HONEST).into(), url(HOSTILE).into()],
         ..Config::default()
     };
     config.data.0 = directory.path().into();

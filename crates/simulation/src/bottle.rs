@@ -67,6 +67,8 @@ pub struct BottleSpec {
     /// When the robot is stopped and started again at once, in seconds from the start; as soon
     /// afterwards as nothing is under way for a while.
     pub restarts: Vec<f64>,
+    /// Each time another robot, which knows nothing, takes all hosts over and goes on in its place.
+    pub moves: bool,
     /// Something is wrong with the robot on purpose.
     pub flaw: Option<Flaw>,
 }
@@ -92,7 +94,7 @@ pub struct BottleReport {
     pub by_page: HashMap<usize, Vec<f64>>,
     /// Requests that were given up because others waited.
     pub given_up: usize,
-    /// Orderly restarts.
+    /// Orderly restarts, or moves.
     pub restarts: usize,
 }
 
@@ -124,7 +126,7 @@ impl Bottle {
         let web = Web::new(&spec.web, (START, calm, calm + spec.calm), &mut random);
         let mut config = Config::default();
         directory.clone_into(&mut config.data.0);
-        config.seeds = vec![format!("http://{}/", Web::name(0))];
+        config.seeds = vec![format!("http://{}/", Web::name(0)).into()];
         config.scope.suffixes = vec!["example".into()];
         config.politeness.interval = Interval::Fixed {
             seconds: spec.interval,
@@ -139,7 +141,7 @@ impl Bottle {
         let seeds: Vec<Url> = config
             .seeds
             .iter()
-            .filter_map(|s| Url::parse(s).ok())
+            .filter_map(|seed| Url::parse(&seed.url).ok())
             .collect();
         let scope = Scope::new(&config.scope, &seeds).map_err(|error| error.to_string())?;
         let rules = Arc::new(Rules::new(&config, scope));

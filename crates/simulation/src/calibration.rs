@@ -1,6 +1,6 @@
 //! Whether what is stated is true: the estimator beside a policy at work, against the world's truth.
 //!
-//! A policy visits pages; what visits reveal teaches the estimator, as in a live robot. At even
+//! A policy visits pages; what is stated comes from what it keeps of its visits, as in a live robot. At even
 //! instants the stated freshness is held against the true one, and after so many visits to a page the
 //! stated interval against the page's rate, or, where pages have no rate, against what the next
 //! visits find.
@@ -8,7 +8,7 @@
 pub mod live;
 
 use crate::world::{Changes, Copies, Observe, Start, World};
-use freshness::estimate::{Belief, Population, Posterior, observation};
+use freshness::estimate::{Belief, Findings, Population, Posterior, observation};
 use freshness::policy::{Next, Outcome, Policy};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -99,6 +99,7 @@ impl Calibration {
 }
 
 struct Page {
+    findings: Findings,
     belief: Belief,
     last: f64,
     visits: u32,
@@ -138,8 +139,8 @@ impl Test {
     }
 }
 
-/// Runs a policy in charge of all pages over the world's test period, beside an estimator that
-/// starts with `guess` changes a day.
+/// Runs a policy that keeps findings, in charge of all pages, over the world's test period; what is stated
+/// of them starts with a guess of `guess` changes a day.
 pub fn calibrate(
     world: &World,
     mut policy: Box<dyn Policy>,
@@ -151,6 +152,7 @@ pub fn calibrate(
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut population = Population::new(guess);
     let new_page = |_| Page {
+        findings: Findings::default(),
         belief: Belief::default(),
         last: f64::NAN,
         visits: 0,
@@ -178,8 +180,11 @@ pub fn calibrate(
                     index,
                     now,
                 };
-                tell.visit(&mut pages[index], &mut population, outcome, &mut found);
                 policy.observe(page, now, outcome);
+                let findings = policy.findings(page).unwrap_or_default();
+                let page = &mut pages[index];
+                page.findings = findings;
+                tell.visit(page, &mut population, outcome, &mut found);
                 found.visits += 1;
             }
             Next::Wait(at) if at < look_at => now = at.max(now.next_up()),
@@ -233,12 +238,19 @@ impl Visit<'_> {
         page.visits += 1;
         let told = observation(previous, self.now, outcome);
         if let Some((interval, observation)) = told {
-            population.observe(self.host, &mut page.belief, interval, observation);
+            let changed = observation.changed(interval);
+            population.observe(
+                self.host,
+                &mut page.belief,
+                &page.findings,
+                interval,
+                changed,
+            );
         }
         let Some(after) = TESTED_AFTER.iter().position(|&n| n == page.visits) else {
             return;
         };
-        let posterior = population.posterior(self.host, &page.belief);
+        let posterior = population.posterior(self.host, &page.belief, &page.findings);
         if let Changes::Poisson(rates) = &self.world.changes {
             let (stated, rate) = (posterior.rate(), rates[self.index]);
             found.rates[after].add(rate < stated.low && rate > 0.0, rate > stated.high);

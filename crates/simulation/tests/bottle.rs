@@ -35,6 +35,7 @@ fn storm(seed: u64) -> BottleSpec {
         connections: 64,
         revisit: eager("0.3/second"),
         restarts: Vec::new(),
+        moves: false,
         flaw: None,
     }
 }

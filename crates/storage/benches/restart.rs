@@ -11,11 +11,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use storage::{
-    Batch, Candidate, Durability, HostId, Observation, Order, Outcome, PageId, PageRow, PageState,
-    Place, Reader, Store, StoreOptions, Wanted,
+    Batch, Candidate, Durability, Observation, Order, Outcome, PageId, PageRow, PageState, Place,
+    Reader, Store, StoreOptions, Wanted,
 };
 
 const HOSTS: u32 = 10_000;
+/// A host with a page here and there, and one with 1/32 of all, besides.
+const RARE: u32 = HOSTS;
+const LARGE: u32 = HOSTS + 1;
 const BATCH: u32 = 20_000;
 const NOW: i64 = 1_790_000_000_000;
 /// Bytes of a visit in the log, and visits in a file of it.
@@ -52,13 +55,21 @@ fn url(n: u32, out: &mut String) -> u32 {
     // pages of a host are found together, as in a crawl
     let host = (mixed >> 20) as u32 % 16 + (n / 1000) * 7;
     out.clear();
-    let host = host % HOSTS;
+    let host = match n {
+        n if n % 1021 == 5 => RARE,
+        _ if mixed >> 7 & 31 == 3 => LARGE,
+        _ => host % HOSTS,
+    };
     let _ = write!(
         out,
         "https://www.site-{host:04}.example.org/section/{:x}/article-{n}.html",
         mixed & 0xfff
     );
     host
+}
+
+fn origin(host: u32) -> String {
+    format!("https://www.site-{host:04}.example.org")
 }
 
 fn make(directory: &Path, pages: u32, visits: u64) {
@@ -74,9 +85,7 @@ fn make(directory: &Path, pages: u32, visits: u64) {
         let mut batch = Batch::default();
         for page in first..pages.min(first + BATCH) {
             let host = url(page, &mut text);
-            let host = store
-                .host(&format!("https://www.site-{host:04}.example.org"))
-                .unwrap();
+            let host = store.host(&origin(host)).unwrap();
             let candidate = Candidate {
                 key: &text,
                 url: &text,
@@ -219,11 +228,19 @@ fn views(directory: &Path) {
         state: Some(PageState::Gone),
         ..Wanted::default()
     };
-    let host = Wanted {
-        hosts: Some([HostId(77)].into()),
+    let of_host = |host: u32| Wanted {
+        hosts: Some([reader.find_host(&origin(host)).unwrap().unwrap()].into()),
         ..Wanted::default()
     };
-    for (name, wanted) in [("all", &any), ("gone", &gone), ("a host", &host)] {
+    let (host, rare, large) = (of_host(77), of_host(RARE), of_host(LARGE));
+    let lists = [
+        ("all", &any),
+        ("gone", &gone),
+        ("a host", &host),
+        ("a host with a page here and there", &rare),
+        ("a host with 1/32 of all", &large),
+    ];
+    for (name, wanted) in lists {
         for order in [
             Order::Found,
             Order::Url,

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 pub use id::{ArchiveId, id, identify};
 pub use index::{IndexEntry, digest_text};
 pub use lookup::{Version, lookup, version};
-pub use prune::{Keep, Pruned, prune};
+pub use prune::{Keep, Pruned, Pruning, prune};
 pub use read::{Flaw, RECORD_LIMIT, Record, Records, read, records};
 pub use record::{Exchange, HttpVersion, Original, Packed, Packer, Revisit, Truncated};
 pub use verify::{VerifyReport, verify, verify_copies};
@@ -133,6 +133,11 @@ impl Archive {
         })
     }
 
+    /// Where it is.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// What had to be cut off when it was opened.
     pub fn recovered(&self) -> &[Recovered] {
         &self.recovered
@@ -197,8 +202,8 @@ impl Archive {
         }
     }
 
-    /// Ends the current file: its index is sorted, as tools expect it.
-    fn seal(&mut self) -> Result<()> {
+    /// Ends the current file: its index is sorted, as tools expect it. The number of the last file.
+    pub fn seal(&mut self) -> Result<u32> {
         self.sync()?;
         if let Some(current) = &self.current {
             // no more than was written there
@@ -208,7 +213,7 @@ impl Archive {
             recover::write_sealed(&self.directory, current.number, &text)?;
         }
         self.current = None;
-        Ok(())
+        Ok(self.last)
     }
 
     /// Starts a file with a record that says who made it.

@@ -7,6 +7,7 @@ mod brief;
 mod commit;
 mod directory;
 mod host;
+mod index;
 mod journal;
 mod migrate;
 mod note;
@@ -53,6 +54,7 @@ use crate::error::{Error, Result};
 use account::Account;
 use archives::Archives;
 use host::Extent;
+use index::Indexer;
 use journal::Journal;
 use outbox::Outbox;
 use record::Kept;
@@ -168,6 +170,7 @@ pub struct Store {
     account: Account,
     outbox: Outbox,
     archives: Archives,
+    index: Indexer,
     checkpoint: Option<JoinHandle<Result<()>>>,
     broken: Option<String>,
     damage: Vec<Damage>,

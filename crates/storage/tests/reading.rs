@@ -5,7 +5,7 @@ mod crawl;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crawl::{Crawl, url};
-use storage::{Position, Reader};
+use storage::{Batch, Candidate, Durability, PageId, Position, Reader, Store, StoreOptions};
 
 #[test]
 fn reading_while_another_writes() {
@@ -46,4 +46,56 @@ fn reading_while_another_writes() {
         assert_eq!(reading.join().unwrap(), crawl.fetched);
     });
     crawl.check(crawl.fetched);
+}
+
+/// A page that is counted is there with its host, its URL and what is said of it.
+#[test]
+fn nothing_is_seen_before_what_it_refers_to() {
+    let directory = tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .unwrap();
+    let options = StoreOptions {
+        durability: Durability::Buffered,
+        ..StoreOptions::default()
+    };
+    let mut store = Store::open(directory.path(), options).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(|| {
+            let reader = Reader::open(directory.path()).unwrap();
+            let mut rounds = 0;
+            while !done.load(Ordering::Relaxed) {
+                // the last page that is counted, and its host after it
+                let Some(last) = reader.page_count().unwrap().checked_sub(1) else {
+                    continue;
+                };
+                let address = reader.address(PageId(last)).unwrap();
+                let host = reader.host(address.host).unwrap();
+                let host = host.unwrap_or_else(|| panic!("page {last} has no host"));
+                assert!(address.url.starts_with(&host.name), "{address:?}");
+                assert_eq!(reader.find_host(&host.name).unwrap(), Some(address.host));
+                rounds += 1;
+            }
+            rounds
+        });
+        for host in 0..2000 {
+            let name = format!("https://host{host}.example");
+            let id = store.host(&name).unwrap();
+            for page in 0..20 {
+                let url = format!("{name}/{page}");
+                let candidate = Candidate {
+                    key: &url,
+                    url: &url,
+                    host: id,
+                    depth: 1,
+                    from: None,
+                    at: 0,
+                };
+                store.admit(&[candidate]).unwrap();
+            }
+            store.commit(&Batch::default()).unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+        assert!(reading.join().unwrap() > 10);
+    });
 }

@@ -4,7 +4,8 @@ use anyhow::Result;
 use robot::config::Config;
 use robot::offline;
 use serde::Serialize;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
 use std::path::Path;
 use storage::{HostId, PageBrief, PageId, PageState, Reader};
 
@@ -16,8 +17,13 @@ const NAMED: usize = 1000;
 pub struct Missing {
     /// How many.
     pub count: u64,
-    /// The first of them.
+    /// Of these, how many were not tried before the end; the next start goes on there.
+    pub unreached: u64,
+    /// The first of the others.
     pub pages: Vec<MissingPage>,
+    /// Pages of which there is a copy.
+    #[serde(skip)]
+    pub had: u64,
 }
 
 /// A page, and why there is no copy.
@@ -56,51 +62,99 @@ enum Why {
     Untried(HostId),
     Failed(u8),
     Gone(u16),
+    /// It redirects to what does not belong to the crawl.
+    LeadsOut,
 }
 
 impl Missing {
     /// Looks through the store of a crawl that has ended.
     pub fn find(data: &Path, config: &Config) -> Result<Self> {
         let reader = Reader::open(&robot::state_directory(data))?;
-        let seeds = seeds(&reader, config)?;
+        let seeds = Seeds::find(&reader, config)?;
         let mut missing = Self::default();
         let mut named = Vec::new();
+        let mut untried: HashMap<HostId, Vec<PageId>> = HashMap::new();
         reader.scan(
             |brief| {
                 let brief = brief.ok()?;
-                Some((brief.id, why(&brief, seeds.contains(&brief.id))?))
+                let is_had = brief.state == PageState::Live && !brief.is_requisite();
+                Some((is_had, brief.id, why(&brief, &seeds)))
             },
             |found| {
-                let Some(found) = found else { return };
+                let Some((is_had, page, why)) = found else {
+                    return;
+                };
+                missing.had += u64::from(is_had);
+                let Some(why) = why else { return };
                 missing.count += 1;
-                if named.len() < NAMED {
-                    named.push(found);
+                match why {
+                    Why::Untried(host) => untried.entry(host).or_default().push(page),
+                    why if named.len() < NAMED => named.push((page, why)),
+                    _ => {}
                 }
             },
         )?;
+        // of hosts in trouble they are named
+        for (host, pages) in untried {
+            if words(&reader, &Why::Untried(host)).1 == Prospect::Open {
+                missing.unreached += pages.len() as u64;
+            } else {
+                let room = NAMED - named.len();
+                let some = pages.into_iter().take(room);
+                named.extend(some.map(|page| (page, Why::Untried(host))));
+            }
+        }
+        let archive = robot::archive_directory(data);
         for (page, why) in named {
+            let is_out = matches!(why, Why::LeadsOut);
             let url = reader.address(page)?.url;
-            let (why, prospect) = words(&reader, &why);
+            let (mut why, prospect) = words(&reader, &why);
+            if let Some(to) = is_out
+                .then(|| robot::copies::redirect(&archive, &url))
+                .flatten()
+            {
+                let _ = write!(why, ", to {to}: give that as a seed");
+            }
             missing.pages.push(MissingPage { url, why, prospect });
         }
         Ok(missing)
     }
 }
 
-/// The pages of the seeds.
-fn seeds(reader: &Reader, config: &Config) -> Result<HashSet<PageId>> {
-    let canonical = config.keys.canonical();
-    let mut seeds = HashSet::new();
-    for seed in &config.seeds {
-        if let Ok(url) = url::Url::parse(seed) {
-            seeds.extend(reader.find(&canonical.key(&url))?);
+/// The pages of the seeds, and those that they redirect to.
+#[derive(Default)]
+struct Seeds {
+    pages: HashSet<PageId>,
+    /// Those that lead out of the crawl.
+    leading_out: HashSet<PageId>,
+}
+
+impl Seeds {
+    fn find(reader: &Reader, config: &Config) -> Result<Self> {
+        let canonical = config.keys.canonical();
+        let urls = config.seeds.iter().filter_map(|seed| seed.url.parse().ok());
+        let keys: Vec<String> = urls.map(|url| canonical.key(&url)).collect();
+        let mut seeds = Self::default();
+        for mut page in reader.find_all(keys.iter().map(String::as_str))? {
+            // a page that was had by another way ends it
+            while seeds.pages.insert(page) {
+                let row = reader.page(page)?;
+                let Some(row) = row.filter(|row| row.state == PageState::Redirect) else {
+                    break;
+                };
+                let Some(next) = row.redirect_to else {
+                    seeds.leading_out.insert(page);
+                    break;
+                };
+                page = next;
+            }
         }
+        Ok(seeds)
     }
-    Ok(seeds)
 }
 
 /// Nothing for a page that was had, and for one that is not to be had unless it is a seed.
-fn why(brief: &PageBrief, is_seed: bool) -> Option<Why> {
+fn why(brief: &PageBrief, seeds: &Seeds) -> Option<Why> {
     // pages are what was asked for; what they embed is counted
     if brief.is_requisite() {
         return None;
@@ -109,8 +163,9 @@ fn why(brief: &PageBrief, is_seed: bool) -> Option<Why> {
     match brief.state {
         PageState::New => Some(failed.unwrap_or(Why::Untried(brief.host))),
         PageState::Gone => Some(Why::Gone(brief.status)),
-        PageState::Excluded if is_seed => failed,
+        PageState::Excluded if seeds.pages.contains(&brief.id) => failed,
         PageState::Excluded | PageState::Elsewhere => None,
+        PageState::Redirect if seeds.leading_out.contains(&brief.id) => Some(Why::LeadsOut),
         // a copy that could not be made new is one all the same
         PageState::Live | PageState::Redirect => failed.filter(|_| brief.failures_in_a_row > 0),
     }
@@ -120,6 +175,7 @@ fn words(reader: &Reader, why: &Why) -> (String, Prospect) {
     match why {
         Why::Failed(cause) => (told(*cause), Prospect::after(*cause)),
         Why::Gone(status) => (format!("{status}: not there"), Prospect::Doubtful),
+        Why::LeadsOut => ("it leads out of scope".into(), Prospect::None),
         Why::Untried(host) => {
             let Ok(Some(row)) = reader.host(*host) else {
                 return ("never tried".into(), Prospect::Open);

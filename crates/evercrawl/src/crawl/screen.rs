@@ -16,6 +16,8 @@ const FRAMES_EVERY: Duration = Duration::from_millis(500);
 pub struct Screen {
     json: bool,
     terminal: bool,
+    /// Nothing is said where nobody watches.
+    quiet: bool,
     last: Option<Instant>,
     pace: Pace,
 }
@@ -25,8 +27,17 @@ impl Screen {
         Self {
             json,
             terminal: io::stderr().is_terminal() && !json,
+            quiet: false,
             last: None,
             pace: Pace::default(),
+        }
+    }
+
+    /// For those who have more to say than figures: these are for a terminal only.
+    pub fn quiet(json: bool) -> Self {
+        Self {
+            quiet: true,
+            ..Self::new(json)
         }
     }
 
@@ -39,7 +50,7 @@ impl Screen {
         };
         let is_early = self.last.is_some_and(|last| last.elapsed() < every);
         // there are no figures before it has begun
-        if is_early || !status.running {
+        if is_early || !status.running || self.quiet && !self.terminal {
             return;
         }
         self.last = Some(Instant::now());
@@ -59,9 +70,12 @@ impl Screen {
     }
 
     /// The last figures.
-    pub fn end(self, status: &Status) -> Result<()> {
+    pub fn end(&self, status: &Status) -> Result<()> {
         if self.terminal {
             live::clear()?;
+        }
+        if self.quiet {
+            return Ok(());
         }
         let mut out = io::stdout().lock();
         if self.json {

@@ -3,17 +3,23 @@
 use crate::bad_input::BadInput;
 use crate::terminal::complain;
 use anyhow::Result;
-use robot::config::Config;
+use desk::log_file::LogFile;
+use robot::config::{Config, Level, Log};
 use std::path::Path;
+use std::sync::Mutex;
 use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, Registry, fmt};
 
 /// Reads and checks a configuration; the defaults without one.
 pub fn read_config(path: Option<&Path>) -> Result<Config> {
+    Ok(read_text(path)?.0)
+}
+
+fn read_text(path: Option<&Path>) -> Result<(Config, String)> {
     let Some(path) = path else {
-        return Ok(Config::default());
+        return Ok((Config::default(), String::new()));
     };
     let text = std::fs::read_to_string(path)
         .map_err(|error| BadInput::file(path, format!("cannot be read: {error}")))?;
@@ -22,23 +28,60 @@ pub fn read_config(path: Option<&Path>) -> Result<Config> {
     config
         .check()
         .map_err(|error| BadInput::file(path, error))?;
-    Ok(config)
+    Ok((config, text))
 }
 
 /// Files named in a configuration are relative to it; the directory that nobody named is where one is.
 fn stand_beside(config: &mut Config, text: &str, path: &Path) {
     let beside = path.parent().unwrap_or(Path::new(""));
-    let written: Option<toml::Table> = text.parse().ok();
-    if written.is_some_and(|table| table.contains_key("data")) {
+    if table(text).contains_key("data") {
         config.data.0 = beside.join(&config.data.0);
     }
-    let secrets = config.webhooks.iter_mut();
-    let secrets = secrets.filter_map(|hook| hook.secret_file.as_mut());
-    for file in config.fetch.extra_roots.iter_mut().chain(secrets) {
+    let hooks = config.webhooks.iter_mut();
+    let secrets = hooks.filter_map(|hook| hook.secret_file.as_mut());
+    let of_rules = config.rules.iter_mut().flat_map(robot::config::Rule::files);
+    let single = [
+        &mut config.fetch.extra_roots,
+        &mut config.fetch.proxy_login_file,
+        &mut config.log.file,
+    ];
+    for file in single.into_iter().flatten().chain(secrets).chain(of_rules) {
         let found = beside.join(&*file);
         // kept with the crawl, which may go on from elsewhere
         *file = std::path::absolute(&found).unwrap_or(found);
     }
+}
+
+/// Where the settings of a start come from.
+pub enum Origin {
+    /// A file that was named; which keys it has.
+    File(toml::Table),
+    /// The start before.
+    Before,
+    /// Nowhere: they are the defaults.
+    Defaults,
+}
+
+/// The settings of the file, or else of the start before: others could widen the scope or hurry.
+pub fn start_config(file: Option<&Path>, data: Option<&Path>) -> Result<(Config, Origin)> {
+    let (mut config, text) = read_text(file)?;
+    if let Some(data) = data {
+        data.clone_into(&mut config.data.0);
+    }
+    if file.is_some() {
+        return Ok((config, Origin::File(table(&text))));
+    }
+    let Some(kept) = Config::kept(&config.data.0) else {
+        return Ok((config, Origin::Defaults));
+    };
+    let kept = kept.map_err(|error| BadInput::file(&Config::kept_file(&config.data.0), error))?;
+    let data = config.data;
+    Ok((Config { data, ..kept }, Origin::Before))
+}
+
+/// The keys that a text has; it was read before.
+fn table(text: &str) -> toml::Table {
+    text.parse().unwrap_or_default()
 }
 
 /// The configuration that the crawl of this directory was last started with.
@@ -57,24 +100,49 @@ pub fn kept_config(data: &Path) -> Option<Config> {
     }
 }
 
-/// Logs to standard error.
-pub fn log(verbose: bool, json: bool) {
+/// Logs to standard error, and to a file if there is one.
+pub fn log(log: &Log, verbose: bool, json: bool) -> Result<()> {
     let level = if verbose {
         LevelFilter::DEBUG
     } else {
         LevelFilter::WARN
     };
+    let said = layer(fmt::layer().with_writer(|| desk::live::Stderr), json, level);
+    let mut layers = vec![said];
+    if let Some(path) = &log.file {
+        let file = LogFile::open(path, log.rotate_bytes, log.keep_files)
+            .map_err(|error| BadInput::file(path, format!("log.file: {error}")))?;
+        let file = fmt::layer().with_writer(Mutex::new(file));
+        layers.push(layer(file, log.json, level_of(log.level)));
+    }
+    // a second command in the same process keeps the first one's log
+    let _ = tracing_subscriber::registry().with(layers).try_init();
+    Ok(())
+}
+
+type Fmt<W> = fmt::Layer<Registry, fmt::format::DefaultFields, fmt::format::Format, W>;
+
+fn layer<W>(to: Fmt<W>, json: bool, level: LevelFilter) -> Box<dyn Layer<Registry> + Send + Sync>
+where
+    W: for<'a> fmt::MakeWriter<'a> + Send + Sync + 'static,
+{
     // what libraries tell of themselves is not what was asked for
     let ours = ["evercrawl", "robot", "fetch", "storage"].map(|name| (name, level));
     let targets = Targets::new()
         .with_default(LevelFilter::WARN)
         .with_targets(ours);
-    let log = fmt::layer().with_writer(|| desk::live::Stderr);
-    let to = tracing_subscriber::registry().with(targets);
-    // a second command in the same process keeps the first one's log
-    let _ = if json {
-        to.with(log.json()).try_init()
+    if json {
+        to.json().with_filter(targets).boxed()
     } else {
-        to.with(log.with_ansi(false)).try_init()
-    };
+        to.with_ansi(false).with_filter(targets).boxed()
+    }
+}
+
+fn level_of(level: Level) -> LevelFilter {
+    match level {
+        Level::Error => LevelFilter::ERROR,
+        Level::Warn => LevelFilter::WARN,
+        Level::Info => LevelFilter::INFO,
+        Level::Debug => LevelFilter::DEBUG,
+    }
 }

@@ -20,16 +20,21 @@ const NAMED: usize = 5;
 #[derive(Default)]
 pub struct Trouble {
     looked: Option<Instant>,
+    /// Something was fetched: whatever goes wrong from now on is told elsewhere.
+    over: bool,
     told: String,
 }
 
 impl Trouble {
     /// What is to be said now, if there is anything; an error if only other settings can help.
     pub fn look(&mut self, config: &Config, status: &Status) -> Result<Option<String>> {
-        let tried = !status.failures.is_empty() || status.pages_excluded > 0;
-        let nothing = status.pages_fetched == 0 && status.pages_known <= MOST_PAGES;
+        let tried = !status.failures.is_empty()
+            || status.pages_excluded > 0
+            // which may be nothing but redirects
+            || status.pages_fetched > 0;
+        self.over |= status.pages_known > MOST_PAGES;
         let early = self.looked.is_some_and(|looked| looked.elapsed() < PACE);
-        if !status.running || !tried || !nothing || early {
+        if self.over || !status.running || !tried || early {
             return Ok(None);
         }
         self.looked = Some(Instant::now());
@@ -37,12 +42,16 @@ impl Trouble {
         let Ok(missing) = Missing::find(&config.data.0, config) else {
             return Ok(None);
         };
+        self.over = missing.had > 0;
+        if self.over {
+            return Ok(None);
+        }
         self.judge(&missing)
     }
 
     fn judge(&mut self, missing: &Missing) -> Result<Option<String>> {
         let pages = &missing.pages;
-        if pages.is_empty() || pages.iter().any(|page| page.prospect == Prospect::Open) {
+        if pages.is_empty() || missing.unreached > 0 {
             return Ok(None);
         }
         let mut text = String::from("nothing could be fetched so far:");

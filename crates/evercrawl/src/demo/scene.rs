@@ -171,7 +171,7 @@ impl Scene {
 
 fn config(web: &Web, running: &Running, data: PathBuf) -> Config {
     let mut config = Config {
-        seeds: vec![web.seed_url(running.port)],
+        seeds: vec![web.seed_url(running.port).into()],
         ..Config::default()
     };
     config.data.0 = data;

@@ -38,6 +38,9 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", default_value = "netmap.db")]
     db: PathBuf,
 
+    #[command(flatten)]
+    window: super::Window,
+
     /// Decides the start of the coordinates
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -63,7 +66,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let store = open_existing(&arguments.db)?;
     let names = store.targets()?;
-    let mut measurements = store.measurements()?;
+    let window = arguments.window.window.0;
+    let mut measurements = store.measurements(window)?;
     let hosts: BTreeSet<IpAddr> = measurements.iter().map(|m| m.address).collect();
     let mut told = Told::default();
     if let Some(path) = &arguments.rtt {
@@ -82,7 +86,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         let measured = rows.len();
         if arguments.complete {
-            let guesses = estimated(&store, &hosts, &names, arguments.seed)?;
+            let guesses = estimated(&store, window, &hosts, &names, arguments.seed)?;
             for (pair, rtt_ms) in guesses {
                 rows.entry(pair).or_insert(rtt_ms);
             }
@@ -158,11 +162,12 @@ fn same_file(a: &Path, b: &Path) -> bool {
 /// the nearest counts.
 fn estimated(
     store: &Store,
+    window: f64,
     hosts: &BTreeSet<IpAddr>,
     names: &BTreeMap<IpAddr, Vec<String>>,
     seed: u64,
 ) -> Result<Rows> {
-    let atlas = Atlas::read(store)?;
+    let atlas = Atlas::read(store, window)?;
     let settings = Settings {
         seed,
         ..Settings::default()
@@ -171,7 +176,7 @@ fn estimated(
     let by_path = judged.is_some_and(|(path, space)| path.error_p50 < space.error_p50);
     let space = atlas.embedding(&settings);
     let graph = atlas.graph();
-    let measurements = store.measurements()?;
+    let measurements = store.measurements(window)?;
     let measured: BTreeSet<(&str, IpAddr)> = measurements
         .iter()
         .map(|m| (m.source.as_str(), m.address))

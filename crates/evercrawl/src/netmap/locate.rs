@@ -7,7 +7,7 @@ use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::terminal::{self, complain};
 use anyhow::Result;
 use netmap::dns::Dns;
-use netmap::place::{AsDatabase, CityDatabase, DatabaseError, Place, from_name};
+use netmap::place::{AsDatabase, CityDatabase, DatabaseError, Place, Registry, from_name};
 use netmap::store::{Located, Store};
 use netmap::survey::now;
 use std::net::{IpAddr, SocketAddr};
@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 
 /// Find out where the hosts and routers of the map are.
 ///
-/// Asks a geolocation database, the DNS (names of addresses, LOC records), and the host names
+/// Asks a geolocation database, the lists of the registries, the DNS (names of addresses, LOC records), and the host names
 /// themselves (airport codes, cities, institutions). Every answer is kept with its heuristic.
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -36,6 +36,11 @@ pub struct Arguments {
     #[arg(long, value_name = "MMDB")]
     as_db: Option<PathBuf>,
 
+    /// Countries by address, as regional registries publish them (delegated-…-latest); may be given
+    /// several times
+    #[arg(long, value_name = "FILE")]
+    registry: Vec<PathBuf>,
+
     /// Ask no name server
     #[arg(long)]
     no_dns: bool,
@@ -52,6 +57,7 @@ pub struct Arguments {
 struct Sources {
     cities: Option<CityDatabase>,
     systems: Option<AsDatabase>,
+    registry: Option<Registry>,
     dns: Option<Dns>,
 }
 
@@ -64,6 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let sources = Sources {
         cities: cities.transpose().map_err(bad)?,
         systems: systems.transpose().map_err(bad)?,
+        registry: registry(&arguments.registry)?,
         dns: dns.transpose()?,
     };
     drop(open_existing(&arguments.db)?);
@@ -90,6 +97,19 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return Err(Interrupted.into());
     }
     Ok(())
+}
+
+/// All lists together.
+fn registry(files: &[PathBuf]) -> Result<Option<Registry>> {
+    let mut all: Option<Registry> = None;
+    for file in files {
+        let list = Registry::open(file).map_err(|error| BadInput::file(file, error))?;
+        all = Some(match all {
+            Some(known) => known.with(list),
+            None => list,
+        });
+    }
+    Ok(all)
 }
 
 /// The addresses asked for, with the names that the map has for them.
@@ -137,6 +157,7 @@ fn locate(store: &mut Store, sources: &Sources, mut subject: Located) -> Result<
     if let Some(cities) = &sources.cities {
         places.extend(cities.place(address).map_err(bad)?);
     }
+    places.extend((sources.registry.as_ref()).and_then(|registry| registry.place(address)));
     // of several names the first that says something
     places.sort_by_key(|place| place.heuristic);
     places.dedup_by_key(|place| place.heuristic);

@@ -40,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let (robots, pairs, routes) = (
         store.sources()?.len(),
-        store.measurements()?.len(),
+        store.measurements(0.0)?.len(),
         store.routes()?.len(),
     );
     Ok(terminal::print(&if arguments.json {

@@ -13,8 +13,10 @@ use netmap::place::{Agreement, Coverage, agreement, coverage};
 use netmap::sampling::quantile;
 use netmap::store::Store;
 use serde::Serialize;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// Sum up the map: counts, RTTs, how good estimates are, coverage and agreement of places.
@@ -27,6 +29,9 @@ pub struct Arguments {
     /// Draw routes and hosts over the outlines of the land (SVG)
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
+
+    #[command(flatten)]
+    window: super::Window,
 
     /// Decides the start of the coordinates
     #[arg(long, default_value_t = 1)]
@@ -50,6 +55,16 @@ struct Report {
     estimates: Option<Estimates>,
     places: Vec<Coverage>,
     agreement: Vec<Agreement>,
+    servers: Kind,
+    routers: Kind,
+}
+
+/// What is known of the places of some of the addresses.
+#[derive(Serialize)]
+struct Kind {
+    addresses: usize,
+    places: Vec<Coverage>,
+    agreement: Vec<Agreement>,
 }
 
 #[derive(Serialize)]
@@ -71,7 +86,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         check_target(target, &[&arguments.db])?;
     }
     let store = open_existing(&arguments.db)?;
-    let report = sum_up(&store, arguments.seed)?;
+    let report = sum_up(&store, arguments.window.window.0, arguments.seed)?;
     if let Some(target) = &arguments.map {
         let mut file = NewFile::create(target)?;
         file.write_all(picture::draw(&store)?.as_bytes())?;
@@ -84,11 +99,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     })?)
 }
 
-fn sum_up(store: &Store, seed: u64) -> Result<Report> {
-    let atlas = Atlas::read(store)?;
+fn sum_up(store: &Store, window: f64, seed: u64) -> Result<Report> {
+    let atlas = Atlas::read(store, window)?;
     let graph = atlas.graph();
     let located = store.located()?;
-    let measurements = store.measurements()?;
+    let measurements = store.measurements(window)?;
     let routes = store.routes()?;
     let rtts: Vec<f64> = measurements.iter().map(|m| m.rtt_ms).collect();
     let at = |share| quantile(&rtts, share);
@@ -99,6 +114,24 @@ fn sum_up(store: &Store, seed: u64) -> Result<Report> {
     };
     let judged = atlas.judgement(&settings);
     let places: Vec<_> = located.iter().map(|l| l.places.clone()).collect();
+    // who was asked for is a server, who only answered on the way a router
+    let targets = store.targets()?;
+    let hops: HashSet<IpAddr> = routes
+        .iter()
+        .flat_map(|route| route.hops.iter().map(|hop| hop.0))
+        .collect();
+    let of = |is_server: bool| {
+        let own = located.iter().filter(|l| {
+            let is_target = targets.contains_key(&l.address);
+            is_target == is_server && (is_server || hops.contains(&l.address))
+        });
+        let places: Vec<_> = own.map(|l| l.places.clone()).collect();
+        Kind {
+            addresses: places.len(),
+            places: coverage(&places),
+            agreement: agreement(&places),
+        }
+    };
     Ok(Report {
         robots: store.sources()?.len(),
         addresses: located.len(),
@@ -114,6 +147,8 @@ fn sum_up(store: &Store, seed: u64) -> Result<Report> {
         }),
         places: coverage(&places),
         agreement: agreement(&places),
+        servers: of(true),
+        routers: of(false),
     })
 }
 
@@ -164,32 +199,66 @@ impl Report {
                 table(&header, &rows)
             );
         }
-        let rows: Vec<Vec<String>> = self
-            .places
-            .iter()
-            .map(|c| {
-                let share = format!("{:.1} %", 100.0 * c.share);
-                vec![c.heuristic.to_string(), c.answers.to_string(), share]
-            })
-            .collect();
-        let header = ["heuristic", "addresses>", "share>"];
-        let _ = write!(text, "\nPlaces:\n{}", table(&header, &rows));
-        if !self.agreement.is_empty() {
-            let rows: Vec<Vec<String>> = self
-                .agreement
-                .iter()
-                .map(|a| {
-                    vec![
-                        format!("{}, {}", a.first, a.second),
-                        a.overlap.to_string(),
-                        a.coincidences.to_string(),
-                        format!("{:.0} km", a.mean_km),
-                    ]
-                })
-                .collect();
-            let header = ["heuristics", "both>", "same city>", "mean distance>"];
-            let _ = write!(text, "\nAgreement:\n{}", table(&header, &rows));
-        }
+        text += &places(self);
         text
     }
+}
+
+/// Coverage and agreement, of servers and of routers.
+fn places(report: &Report) -> String {
+    let kinds = [&report.servers, &report.routers];
+    let share = |c: &Coverage| format!("{:.1} %", 100.0 * c.share);
+    let coverage = report.places.iter().enumerate().map(|(k, all)| {
+        let own = kinds.iter().map(|kind| &kind.places[k]);
+        let cells = own.flat_map(|c| [c.answers.to_string(), share(c)]);
+        [
+            all.heuristic.to_string(),
+            all.answers.to_string(),
+            share(all),
+        ]
+        .into_iter()
+        .chain(cells)
+        .collect()
+    });
+    let header = [
+        "heuristic",
+        "addresses>",
+        "share>",
+        "servers>",
+        "share>",
+        "routers>",
+        "share>",
+    ];
+    let mut text = format!(
+        "\nPlaces of {} servers and {} routers:\n{}",
+        report.servers.addresses,
+        report.routers.addresses,
+        table(&header, &coverage.collect::<Vec<_>>())
+    );
+    let mut rows = Vec::new();
+    for (kind, own) in ["servers", "routers"].into_iter().zip(kinds) {
+        rows.extend(own.agreement.iter().map(|a| {
+            vec![
+                kind.to_owned(),
+                format!("{}, {}", a.first, a.second),
+                a.overlap.to_string(),
+                a.coincidences.to_string(),
+                a.same_country.to_string(),
+                format!("{:.0} km", a.mean_km),
+            ]
+        }));
+    }
+    if !rows.is_empty() {
+        let header = [
+            "of",
+            "heuristics",
+            "both>",
+            "same city>",
+            "same country>",
+            "mean distance>",
+        ];
+        text += "\nAgreement:\n";
+        text += &table(&header, &rows);
+    }
+    text
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// The RTT of a pair, measured or estimated.
 ///
-/// Measured: the newest median. Estimated: the shortest path in the union of all routes, and
+/// Measured: the median over a window of time. Estimated: the shortest path in the union of all routes, and
 /// network coordinates (Vivaldi).
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -25,6 +25,9 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", default_value = "netmap.db")]
     db: PathBuf,
 
+    #[command(flatten)]
+    window: super::Window,
+
     /// Decides the start of the coordinates
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -36,7 +39,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let atlas = Atlas::read(&open_existing(&arguments.db)?)?;
+    let atlas = Atlas::read(&open_existing(&arguments.db)?, arguments.window.window.0)?;
     let vertex = |name: &String| {
         atlas.vertex(name).ok_or_else(|| {
             let reason = format!("knows no '{name}': expected a robot, a host or an address that was probed or traced");

@@ -5,6 +5,7 @@ use anyhow::Result;
 use frontier::robots::Verdict;
 use robot::config::Config;
 use robot::offline::{MOST_REDIRECTS, redirects_before};
+use robot::overrides::Overrides;
 use serde::Serialize;
 use storage::{HostRow, PageId, PageRow, PageState, Reader};
 use url::{Position, Url};
@@ -24,7 +25,12 @@ pub struct Robots {
 }
 
 impl Robots {
-    pub fn judge(config: &Config, host: Option<&HostRow>, url: &Url) -> Self {
+    pub fn judge(
+        config: &Config,
+        overrides: &Overrides,
+        host: Option<&HostRow>,
+        url: &Url,
+    ) -> Self {
         let mut robots = Self {
             allowed: None,
             rule: None,
@@ -33,9 +39,12 @@ impl Robots {
             until: None,
             why: String::new(),
         };
-        if !config.politeness.robots {
+        if let (false, rule) = overrides.robots(url) {
             robots.allowed = Some(true);
-            robots.why = "not obeyed (politeness.robots = false)".into();
+            robots.why = match rule {
+                Some(rule) => format!("not obeyed (robots = false, rule {rule})"),
+                None => "not obeyed (politeness.robots = false)".into(),
+            };
             return robots;
         }
         let Some(host) = host else {

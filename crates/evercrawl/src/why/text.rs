@@ -18,6 +18,9 @@ pub fn text(why: &Why) -> String {
         row("page", "not known");
         row("scope", &scope(why));
         row("robots.txt", &robots(why));
+        if let Some(rules) = rules(why) {
+            row("rules", &rules);
+        }
         if let Some(trap) = &why.trap {
             row("trap", trap);
         }
@@ -36,6 +39,9 @@ pub fn text(why: &Why) -> String {
         row("address", &format!("none for its host: {cause}{hint}"));
     }
     row("robots.txt", &robots(why));
+    if let Some(rules) = rules(why) {
+        row("rules", &rules);
+    }
     row("fetched", &fetched(page));
     if let Some(reason) = page.minor_because {
         let noise = Noise::ALL.into_iter().find(|noise| noise.word() == reason);
@@ -61,6 +67,14 @@ pub fn text(why: &Why) -> String {
     if let Some(target) = &why.redirects_to {
         row("leads to", target);
     }
+    if let Some(target) = &why.leads_out_to {
+        let why = if why.trap.is_some() {
+            ""
+        } else {
+            ": it is out of scope"
+        };
+        row("leads to", &format!("{target}, which is not followed{why}"));
+    }
     if let Some(trap) = &why.trap {
         row("trap", trap);
     }
@@ -81,6 +95,9 @@ pub fn text(why: &Why) -> String {
             &format!("with a chance of {:.0} %", 100.0 * chance),
         );
     }
+    if let Some(weight) = why.weight {
+        row("weight", &format!("{} (others: 1)", digits(weight)));
+    }
     if let Some(due) = why.due {
         let left = due.seconds() - Moment::now().seconds();
         let when = if left > 0.0 {
@@ -92,6 +109,15 @@ pub fn text(why: &Why) -> String {
     }
     row("waits for", &why.waits_for);
     text
+}
+
+/// What rules say of it.
+fn rules(why: &Why) -> Option<String> {
+    let told = |told: &robot::overrides::Told| {
+        format!("{} = {} (rule {})", told.key, told.value, told.rule)
+    };
+    let all: Vec<String> = why.rules.iter().map(told).collect();
+    (!all.is_empty()).then(|| all.join(" · "))
 }
 
 fn scope(why: &Why) -> String {
@@ -160,6 +186,9 @@ fn fetched(page: &PageView) -> String {
 
 /// Two digits are more than such an estimate deserves.
 fn digits(rate: f64) -> String {
+    if rate > 0.0 && rate < 1e-3 {
+        return "less than 0.001".into();
+    }
     let magnitude = 10f64.powf(rate.abs().max(1e-9).log10().floor() - 1.0);
     short((rate / magnitude).round() * magnitude)
 }

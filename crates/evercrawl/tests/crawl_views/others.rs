@@ -1,9 +1,8 @@
 //! Other people's programs read what we write: pyarrow, warcio, pywb.
 
 use super::python::python;
-use super::site::{HOST, Process, Scene, TEXT, text, wait_until};
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use super::replay::Replay;
+use super::site::{HOST, Scene, TEXT, text};
 use std::process::Stdio;
 
 /// Runs a Python program with a library, where both are there.
@@ -84,52 +83,12 @@ print(count)
 
 /// pywb indexes the archive and serves its pages, as they were at any time.
 pub fn pywb_replays(scene: &Scene) {
-    let Some(mut manager) = python("pywb") else {
+    let place = scene.directory.path().join("pywb");
+    let archive = robot::archive_directory(&scene.data());
+    let Some(replay) = Replay::start(&archive, &place) else {
         return;
     };
-    let place = scene.directory.path().join("pywb");
-    std::fs::create_dir(&place).unwrap();
-    let files = storage::archive::files(&robot::archive_directory(&scene.data())).unwrap();
-    let files: Vec<_> = files.iter().map(|(_, file)| text(file)).collect();
-    let program = "
-import sys
-from pywb.manager.manager import main
-main(['init', 'kept'])
-main(['add', 'kept'] + sys.argv[1:])
-";
-    let added = manager
-        .args(["-c", program])
-        .args(files)
-        .current_dir(&place)
-        .output()
-        .unwrap();
-    assert!(added.status.success(), "{added:?}");
-
-    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let port = free.local_addr().unwrap().port();
-    drop(free);
-    let serve = "from pywb.apps.cli import wayback; wayback()";
-    let server = python("pywb")
-        .unwrap()
-        .args(["-c", serve, "-b", "127.0.0.1", "-p", &port.to_string()])
-        .current_dir(&place)
-        .stdout(Stdio::null())
-        .spawn();
-    let _server = Process(server.unwrap());
-    wait_until(|| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok());
-    let page = |time: &str, path: &str| {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
-        let url = scene.url(path);
-        // id_: as it was archived, nothing rewritten
-        write!(
-            stream,
-            "GET /kept/{time}id_/{url} HTTP/1.0\r\nHost: localhost\r\n\r\n"
-        )
-        .unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        String::from_utf8_lossy(&answer).into_owned()
-    };
+    let page = |time: &str, path: &str| replay.page(time, &scene.url(path));
     // the last visits found the same as before, or were told so: their records refer to others
     for path in ["/packed", "/"] {
         let shown = page("2100", path);

@@ -3,5 +3,7 @@
 mod hostile;
 mod kept;
 mod names;
+mod proxies;
+mod real_proxy;
 mod secure;
 mod server;

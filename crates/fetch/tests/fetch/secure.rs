@@ -17,8 +17,8 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use url::Url;
 
-struct SecureServer {
-    url: Url,
+pub struct SecureServer {
+    pub url: Url,
     root: String,
     connections: Arc<AtomicUsize>,
 }
@@ -26,12 +26,16 @@ struct SecureServer {
 impl SecureServer {
     /// Serves `secure.test`, in the protocols named.
     async fn start(protocols: &[&str]) -> Self {
+        Self::start_as("secure.test", protocols).await
+    }
+
+    pub async fn start_as(name: &str, protocols: &[&str]) -> Self {
         let mut authority = CertificateParams::new(Vec::new()).unwrap();
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority =
             CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
         let key = KeyPair::generate().unwrap();
-        let leaf = CertificateParams::new(vec!["secure.test".into()])
+        let leaf = CertificateParams::new(vec![name.into()])
             .unwrap()
             .signed_by(&key, &authority)
             .unwrap();
@@ -50,13 +54,13 @@ impl SecureServer {
         let connections = Arc::new(AtomicUsize::new(0));
         tokio::spawn(serve(listener, config.into(), connections.clone()));
         Self {
-            url: Url::parse(&format!("https://secure.test:{port}/page")).unwrap(),
+            url: Url::parse(&format!("https://{name}:{port}/page")).unwrap(),
             root: authority.pem(),
             connections,
         }
     }
 
-    fn fetcher(&self) -> Fetcher {
+    pub fn fetcher(&self) -> Fetcher {
         fetcher(|options| options.extra_roots = self.root.clone().into_bytes())
     }
 

@@ -39,6 +39,17 @@ pub enum Hold {
     },
 }
 
+/// Whose a server is, for whoever found something there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// The robot's own.
+    Mine,
+    /// Becoming the robot's own: what is found is kept, nothing is asked.
+    Arriving,
+    /// Another's, or nobody knows yet.
+    Elsewhere,
+}
+
 impl Hold {
     /// How long its server has to be left alone, whoever has it.
     fn quiet_until(&self) -> Millis {
@@ -199,6 +210,15 @@ impl Robot {
                 level.settled = plan.version;
                 self.news = true;
             }
+        }
+    }
+
+    /// Whose a unit is.
+    pub fn share(&self, unit: Unit) -> Share {
+        match self.units.get(&unit) {
+            Some(Hold::Own { .. }) => Share::Mine,
+            Some(Hold::Arriving { .. }) => Share::Arriving,
+            Some(Hold::Closing { .. } | Hold::Packed { .. }) | None => Share::Elsewhere,
         }
     }
 

@@ -222,9 +222,11 @@ impl Robot {
         bundle.unpublished = bundle.outs.iter().copied().collect();
         bundle.drafts = drafts;
         for &number in &bundle.outs {
-            if let Some(Cargo::Url(parcel)) = self.outbox.get(number).map(|kept| &kept.cargo) {
+            if let Some(Cargo::Url(parcel)) = self.outbox.get(number).map(|kept| &kept.cargo)
+                && parcel.errand.is_none()
+            {
                 let bound = parcel.server.is_some();
-                self.sent.enter(&parcel.name, &parcel.path, bound);
+                self.sent.enter(&parcel.name, &parcel.url, bound);
             }
         }
         self.pump.bundle = Some(bundle);

@@ -10,7 +10,7 @@ use crate::filter::{Block, Filter};
 use crate::identity::{GroupId, Member, RobotId, Session, Text, Unit};
 use crate::key::{Charter, Counters, Grant, Key, Lease, Progress, Quiet, Summary, Value, What};
 use crate::moves::Notice;
-use crate::parcel::{Batch, Cargo, Message, Origin, Parcel, Receipt, Subject, To};
+use crate::parcel::{Batch, Cargo, Errand, Message, Origin, Parcel, Receipt, Subject, To};
 use crate::plan::{Plan, Seat, Standing, Version};
 use crate::record::{Record, Shared};
 
@@ -51,16 +51,22 @@ fn unit() -> impl Strategy<Value = Unit> {
 }
 
 fn parcel() -> impl Strategy<Value = Parcel> {
-    let facts = (any::<u16>(), any::<u8>(), of(any::<u32>()), of(text()));
-    (text(), text(), of(address()), facts).prop_map(
-        |(name, path, server, (depth, redirects, dated, referrer))| Parcel {
+    let facts = (any::<u16>(), any::<u8>(), any::<u64>(), of(any::<u64>()));
+    let bytes = proptest::collection::vec(any::<u8>(), 0..64);
+    let errand = (text(), any::<u8>(), of(bytes.prop_map(Into::into)));
+    let errand = errand.prop_map(|(of, hops, answer)| Errand { of, hops, answer });
+    let links = (of(text()), of(errand));
+    (text(), text(), of(address()), facts, links).prop_map(
+        |(name, url, server, (depth, redirects, found, dated), (referrer, errand))| Parcel {
             name,
-            path,
+            url,
             server,
             depth,
             redirects,
+            found,
             dated,
             referrer,
+            errand,
         },
     )
 }

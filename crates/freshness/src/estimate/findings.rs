@@ -1,6 +1,16 @@
 //! What the visits to one page found, as few numbers as say it all about a Poisson rate.
 
-use super::Observation;
+use super::online::uncounted;
+use super::{Evidence, Observation};
+use crate::record::{Reader, Writer};
+
+/// Findings lose half of their weight in so many rounds, a round being the time in which as many visits
+/// are made as there are pages; but never more in a visit than if it were one of so many.
+const ROUNDS_TO_FORGET_HALF: f64 = 60.0;
+const VISITS_TO_FORGET_HALF: f64 = 8.0;
+/// A rate is stated as if no more than so many changes had been seen, for pages do not keep their rates:
+/// of `n` changes `n·12/(12 + n)` count.
+const CHANGES_THAT_COUNT: f32 = 12.0;
 
 /// Changes counted one by one are taken for no more than this: nobody knows a rate better than to a
 /// few per cent, and pages do not keep it better.
@@ -10,15 +20,16 @@ const ALIKE: f32 = 2.0;
 
 /// The likelihood of a rate `λ` is `λ^counted · e^{−λ·quiet} · Π (1 − e^{−λI})^n`, the product over
 /// visits that found a change but not how many. Those are kept by the length `I` of the interval, two
-/// lengths for each page: the intervals of a page differ, but slowly. Twenty-four bytes.
+/// lengths for each page: the intervals of a page differ, but slowly. It is all that is kept of what visits
+/// showed of the rate; what is decided and what is stated both come from it. Twenty-four bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Findings {
+pub struct Findings {
     /// Time in which the page is known not to have changed.
-    pub quiet: f32,
+    pub(super) quiet: f32,
     /// Changes that were seen one by one.
-    pub counted: f32,
+    pub(super) counted: f32,
     /// Visits that found a change after so long, without telling when.
-    pub changed: [Changed; 2],
+    pub(super) changed: [Changed; 2],
 }
 
 /// So many visits found a change after about this interval.
@@ -29,8 +40,72 @@ pub(super) struct Changed {
 }
 
 impl Findings {
+    /// As if so many changes had been counted in so much time.
+    pub fn counted(changes: f64, time: f64) -> Self {
+        Self {
+            quiet: (time as f32).clamp(0.0, f32::MAX),
+            counted: (changes as f32).clamp(0.0, f32::MAX),
+            changed: [Changed::default(); 2],
+        }
+    }
+
+    /// Takes in what a visit told about the `interval` since the one before, pages being visited once in
+    /// a `round` on average.
+    pub fn learn(&mut self, round: f64, interval: f64, observation: Observation) {
+        if interval > 0.0 && interval.is_finite() {
+            let halved = interval / (ROUNDS_TO_FORGET_HALF * round);
+            let kept = (-halved.min(1.0 / VISITS_TO_FORGET_HALF)).exp2();
+            self.take(kept, interval, observation);
+        }
+    }
+
+    /// Changes and the time in which they were seen, as they would have to be counted to say the same
+    /// near this rate.
+    pub fn imputed(&self, rate: f64) -> Evidence {
+        let (mut events, mut exposure) = (f64::from(self.counted), f64::from(self.quiet));
+        for Changed { interval, visits } in self.changed {
+            if visits > 0.0 {
+                let (a, b) = uncounted(rate, f64::from(interval));
+                events += f64::from(visits) * a;
+                exposure += f64::from(visits) * b;
+            }
+        }
+        Evidence::new(events, exposure)
+    }
+
+    /// What is to be believed of it when a rate is stated.
+    pub(super) fn doubted(mut self) -> Self {
+        let [a, b] = self.changed;
+        let changes = self.counted + a.visits + b.visits;
+        self.scale(CHANGES_THAT_COUNT / (CHANGES_THAT_COUNT + changes));
+        self
+    }
+
+    pub(crate) fn write(&self, to: &mut Writer) {
+        let [a, b] = self.changed;
+        let pairs = [a.interval, a.visits, b.interval, b.visits];
+        [self.quiet, self.counted]
+            .into_iter()
+            .chain(pairs)
+            .for_each(|number| to.f32(number));
+    }
+
+    pub(crate) fn read(from: &mut Reader) -> Option<Self> {
+        let (quiet, counted) = (from.small_amount()?, from.small_amount()?);
+        let mut changed = [Changed::default(); 2];
+        for place in &mut changed {
+            place.interval = from.small_amount()?;
+            place.visits = from.small_amount()?;
+        }
+        Some(Self {
+            quiet,
+            counted,
+            changed,
+        })
+    }
+
     /// Takes in a visit; what was found before counts for `kept` of what it did.
-    pub fn take(&mut self, kept: f64, interval: f64, observation: Observation) {
+    fn take(&mut self, kept: f64, interval: f64, observation: Observation) {
         self.scale(kept as f32);
         match observation {
             Observation::Unchanged => self.quiet += interval as f32,

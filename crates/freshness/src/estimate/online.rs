@@ -1,6 +1,6 @@
 //! The estimator that a crawler keeps per page: constant time per visit, eight bytes, forgets.
 
-use super::{Estimate, Prior, gamma};
+use super::Prior;
 
 /// What one successful visit told about the time since the visit before. A failed fetch is no
 /// observation at all: nothing is learnt from it and the interval goes on to the next success.
@@ -36,30 +36,6 @@ impl Observation {
     }
 }
 
-/// How a visit that saw a change, but not how many, enters the evidence (`x = λI` at the rate
-/// estimated before the visit).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Imputation {
-    /// The expected number of changes, `x/(1 − e^{−x})`, over the whole interval: online EM. It
-    /// counts guessed changes as if seen, so where `x` is large it learns slowly and its
-    /// intervals are too narrow.
-    ExpectedCount,
-    /// The events and exposure whose gamma likelihood has the slope and the curvature of the
-    /// visit's own, `1 − e^{−λI}`: one change in half the interval for small `x`, nothing for
-    /// large `x`, where a change was certain. Efficient, and its intervals cover.
-    #[default]
-    Curvature,
-}
-
-/// How evidence is gathered.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Learning {
-    /// Time in which evidence loses half of its weight; infinite to forget nothing.
-    pub half_life: f64,
-    /// What to make of a change that was seen but not counted.
-    pub imputation: Imputation,
-}
-
 /// What is known of one page: events (possibly fractional) in so much exposure, both discounted
 /// by age. With the prior it makes a gamma posterior. The caller keeps the time of the last
 /// successful visit.
@@ -69,56 +45,51 @@ pub struct Evidence {
     exposure: f32,
 }
 
-impl Learning {
-    /// `evidence` after one more successful visit, `interval` after the one before. `prior` is
-    /// needed because what an uncounted change is worth depends on the rate believed so far.
-    pub fn observe(
-        self,
-        evidence: Evidence,
-        prior: Prior,
-        interval: f64,
-        observation: Observation,
-    ) -> Evidence {
-        if !(interval > 0.0 && interval.is_finite()) {
-            return evidence;
-        }
-        let (events, exposure) = match observation {
-            Observation::Unchanged => (0.0, interval),
-            Observation::LastModified { age } if age > interval => (0.0, interval),
-            // quiet for `age`, one change before that, the rest of the interval hidden
-            Observation::LastModified { age } if age >= 0.0 => (1.0, age),
-            Observation::Changed | Observation::LastModified { .. } => {
-                self.imputation.of(evidence.rate(prior), interval)
-            }
-            Observation::History { changes } => (f64::from(changes), interval),
-        };
-        let kept = (-interval / self.half_life).exp2();
-        Evidence::new(
-            kept * evidence.events() + events,
-            kept * evidence.exposure() + exposure,
-        )
+/// `evidence` after one more successful visit, `interval` after the one before, where it loses half of its
+/// weight in `half_life`. `prior` is needed because what an uncounted change is worth depends on the rate
+/// believed so far.
+pub fn forgetting(
+    half_life: f64,
+    evidence: Evidence,
+    prior: Prior,
+    interval: f64,
+    observation: Observation,
+) -> Evidence {
+    if !(interval > 0.0 && interval.is_finite()) {
+        return evidence;
     }
+    let (events, exposure) = match observation {
+        Observation::Unchanged => (0.0, interval),
+        Observation::LastModified { age } if age > interval => (0.0, interval),
+        // quiet for `age`, one change before that, the rest of the interval hidden
+        Observation::LastModified { age } if age >= 0.0 => (1.0, age),
+        Observation::Changed | Observation::LastModified { .. } => {
+            uncounted(evidence.rate(prior), interval)
+        }
+        Observation::History { changes } => (f64::from(changes), interval),
+    };
+    let kept = (-interval / half_life).exp2();
+    Evidence::new(
+        kept * evidence.events() + events,
+        kept * evidence.exposure() + exposure,
+    )
 }
 
-impl Imputation {
-    /// Events and exposure of a changed visit.
-    pub(super) fn of(self, rate: f64, interval: f64) -> (f64, f64) {
-        let x = rate * interval;
-        match self {
-            Self::ExpectedCount => {
-                let expected = if x < 1e-9 { 1.0 } else { x / -(-x).exp_m1() };
-                (expected, interval)
-            }
-            Self::Curvature if x < 1e-3 => (1.0 - x * x / 12.0, interval * (0.5 - x / 6.0)),
-            // e^x/(e^x − 1)² below is then less than 1e-300
-            Self::Curvature if x > 700.0 => (0.0, 0.0),
-            Self::Curvature => {
-                let odds = 1.0 / x.exp_m1();
-                let curvature = odds * (1.0 + odds);
-                (x * x * curvature, interval * (x * curvature - odds))
-            }
-        }
+/// What a visit is worth that saw a change but not how many: the events and exposure whose gamma
+/// likelihood has the slope and the curvature of the visit's own, `1 − e^{−λI}`, at this rate. One change
+/// in half the interval for small `x = λI`, nothing for large `x`, where a change was certain.
+pub(super) fn uncounted(rate: f64, interval: f64) -> (f64, f64) {
+    let x = rate * interval;
+    if x < 1e-3 {
+        return (1.0 - x * x / 12.0, interval * (0.5 - x / 6.0));
     }
+    // e^x/(e^x − 1)² below is then less than 1e-300
+    if x > 700.0 {
+        return (0.0, 0.0);
+    }
+    let odds = 1.0 / x.exp_m1();
+    let curvature = odds * (1.0 + odds);
+    (x * x * curvature, interval * (x * curvature - odds))
 }
 
 impl Evidence {
@@ -143,19 +114,6 @@ impl Evidence {
     /// The posterior mean `(α₀ + A)/(β₀ + B)`.
     pub fn rate(self, prior: Prior) -> f64 {
         (prior.alpha + self.events()) / (prior.beta + self.exposure())
-    }
-
-    /// The posterior mean with its equal-tailed 95 % interval and standard deviation. Discounted
-    /// evidence gives wider intervals than a constant rate would need: they allow for drift.
-    pub fn estimate(self, prior: Prior) -> Estimate {
-        let shape = prior.alpha + self.events();
-        let exposure = prior.beta + self.exposure();
-        Estimate::new(
-            shape / exposure,
-            gamma::quantile(shape, 0.025) / exposure,
-            gamma::quantile(shape, 0.975) / exposure,
-            shape.sqrt() / exposure,
-        )
     }
 }
 

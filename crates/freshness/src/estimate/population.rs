@@ -4,7 +4,7 @@ use super::belief::Belief;
 use super::grid::{KNOTS, LN_LOWEST, NODES, STEP, STEPS_PER_KNOT};
 use super::posterior::{Posterior, Prior, Rate};
 use super::weights::{Weights, factor};
-use super::{Observation, Pace};
+use super::{Findings, Pace};
 use crate::record::{Reader, Writer};
 
 /// A page counts for so much, spread over the rates it may have.
@@ -16,10 +16,6 @@ const PAGES_OF_GUESS: f32 = 1.0;
 /// The first guess may be wrong by a decade, as by any number of decades with a chance that falls by
 /// their square only.
 const DECADES_OF_GUESS: f64 = 1.0;
-/// Findings lose half of their weight in the time of so many changes, or of so many visits that
-/// found a change; and in so many visits anyhow, for a page that was quiet may wake up.
-const CHANGES_TO_FORGET_HALF: f64 = 8.0;
-const VISITS_TO_FORGET_HALF: f64 = 400.0;
 
 /// Pages visited less often show how wrong the first guess was, and nothing about how pages change.
 const VISITS_TO_BE_TESTED: u8 = 4;
@@ -157,13 +153,13 @@ impl Population {
     }
 
     /// What is believed of the rate of a page of this host.
-    pub fn posterior(&self, host: usize, belief: &Belief) -> Posterior {
-        Posterior::new(&belief.findings, &self.prior(host, belief.span))
+    pub fn posterior(&self, host: usize, belief: &Belief, findings: &Findings) -> Posterior {
+        Posterior::new(&findings.doubted(), &self.prior(host, belief.span))
     }
 
     /// How often a page of this host changes, with its 95 % interval.
-    pub fn rate(&self, host: usize, belief: &Belief) -> Rate {
-        self.posterior(host, belief).rate()
+    pub fn rate(&self, host: usize, belief: &Belief, findings: &Findings) -> Rate {
+        self.posterior(host, belief, findings).rate()
     }
 
     /// The chance that a page has not changed for so long after its last visit.
@@ -180,47 +176,38 @@ impl Population {
     /// A page of this host before anything is known of its own changes.
     pub fn begin(&self, host: usize) -> Belief {
         let mut belief = Belief::default();
-        self.judge(host, &mut belief);
+        self.judge(host, &mut belief, &Findings::default());
         belief
     }
 
-    fn judge(&self, host: usize, belief: &mut Belief) -> Posterior {
-        let posterior = self.posterior(host, belief);
+    fn judge(&self, host: usize, belief: &mut Belief, findings: &Findings) -> Posterior {
+        let posterior = self.posterior(host, belief, findings);
         let pace = posterior.pace();
         belief.alpha = pace.alpha as f32;
         belief.beta = pace.beta as f32;
         posterior
     }
 
-    /// Takes in what a visit to a page of this host told about the `interval` since the one before.
+    /// A visit to a page of this host found it changed or not after `interval`; the findings have it
+    /// already.
     pub fn observe(
         &mut self,
         host: usize,
         belief: &mut Belief,
+        findings: &Findings,
         interval: f64,
-        observation: Observation,
+        changed: bool,
     ) {
         if !(interval > 0.0 && interval.is_finite()) {
             return;
         }
         if belief.visits >= VISITS_TO_BE_TESTED {
             let expected = self.expected(belief.pace(), interval);
-            let changed = observation.changed(interval);
             self.correction
                 .tell(&ALWAYS, expected, f64::INFINITY, changed);
         }
-        let pace = if belief.visits > 0 {
-            belief.pace().mean()
-        } else {
-            0.0
-        };
-        let changes = (pace * interval).min(1.0);
-        let halved = (changes / CHANGES_TO_FORGET_HALF).max(1.0 / VISITS_TO_FORGET_HALF);
-        belief
-            .findings
-            .take((-halved).exp2(), interval, observation);
         belief.visits = belief.visits.saturating_add(1);
-        let posterior = self.judge(host, belief);
+        let posterior = self.judge(host, belief, findings);
         self.count(host, belief, Span::of(&posterior));
     }
 
@@ -259,8 +246,11 @@ impl Population {
         if self.hosts.len() <= host {
             self.hosts.resize(host + 1, Spread::EMPTY);
         }
-        self.all.replace(before, after);
-        self.hosts[host].replace(before, after);
+        // a page that is well known is mostly counted as it was
+        if before != after {
+            self.all.replace(before, after);
+            self.hosts[host].replace(before, after);
+        }
     }
 }
 

@@ -31,3 +31,34 @@ pub fn observation(
     };
     Some((at - previous, observation))
 }
+
+/// The same where it matters how long copies last, and not how often pages change: of all the changes in
+/// an interval only the ends of the burst say it.
+pub fn lasting(
+    previous: Option<f64>,
+    at: f64,
+    outcome: Outcome<'_>,
+) -> impl Iterator<Item = (f64, Observation)> {
+    let mut lasted = None;
+    let (since, told) = match outcome {
+        Outcome::History([]) => (previous, Outcome::Unchanged),
+        Outcome::History([first, later @ ..]) => {
+            let last = later.last().unwrap_or(first);
+            match previous.filter(|previous| first > previous) {
+                // so long the copy lasted; the rest of the interval is told from there on
+                Some(previous) => {
+                    lasted = Some((first - previous, Observation::History { changes: 1 }));
+                    let rest = if last == first {
+                        Outcome::Unchanged
+                    } else {
+                        Outcome::LastModified(*last)
+                    };
+                    (Some(*first), rest)
+                }
+                None => (previous, Outcome::LastModified(*last)),
+            }
+        }
+        other => (previous, other),
+    };
+    lasted.into_iter().chain(observation(since, at, told))
+}

@@ -8,8 +8,8 @@ mod ladder;
 use super::priced::Worth;
 use super::shape::{Shape, Stake};
 use super::signals::Signals;
-use super::{Knowledge, Outcome, Setup};
-use crate::estimate::{Evidence, Imputation, Learning, MeanRate, Observation, Prior, observation};
+use super::{Knowledge, Outcome, Seen, Setup};
+use crate::estimate::{Evidence, Findings, MeanRate, Observation, Prior, forgetting, lasting};
 use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
 use hints::{Hints, Weights, difference, factor, first_weights};
@@ -44,10 +44,10 @@ const TESTS_PER_ROUND: usize = 1 << 17;
 const GIVEN_CHANGES: f64 = 8.0;
 /// A page that is known never to change has been watched for so long.
 const FOR_EVER: f64 = f32::MAX as f64;
-/// Evidence loses half of its weight in the time of this many visits to an average page.
-const ROUNDS_TO_FORGET_HALF: f64 = 60.0;
-/// The same of what counts as recent.
+/// What counts as recent loses half of its weight in the time of this many visits to an average page.
 const RECENT_ROUNDS: f64 = 2.0;
+/// What findings come to depends on the rate and the rate on it: so many steps are near enough.
+const STEPS_TO_THE_RATE: usize = 3;
 /// Of the latest changes, each counts for this share of the one after it.
 const LATEST: f64 = 0.5;
 /// Hints weigh what was seen against this many changes as expected.
@@ -58,9 +58,13 @@ const LONGEST_TRUST: f64 = 50.0;
 /// Rates given from outside are trusted for longer waits at once.
 const TRUST_IN_GIVEN: f64 = 10.0;
 
-/// Fifty-six bytes a page.
+/// Eighty bytes a page.
 #[derive(Clone, Copy, Debug)]
 struct Page {
+    /// What visits showed of the rate.
+    findings: Findings,
+    /// What they come to at the rate believed after the last visit, as it was counted among the
+    /// host's pages.
     evidence: Evidence,
     /// Evidence of the last few rounds, and of the last few changes.
     recent: Evidence,
@@ -81,6 +85,7 @@ struct Page {
 impl Page {
     fn new(evidence: Evidence, weight: f64) -> Self {
         Self {
+            findings: Findings::counted(evidence.events(), evidence.exposure()),
             evidence,
             recent: Evidence::default(),
             latest: Evidence::default(),
@@ -238,16 +243,15 @@ impl Adaptive {
         let (prior, round) = (self.prior(server), self.round);
         let page = &mut self.pages[index];
         let before = page.evidence;
-        let forgetting = |rounds: f64| Learning {
-            half_life: rounds * round,
-            imputation: Imputation::default(),
-        };
-        page.evidence =
-            forgetting(ROUNDS_TO_FORGET_HALF).observe(before, prior, interval, observation);
-        page.recent = forgetting(RECENT_ROUNDS).observe(page.recent, prior, interval, observation);
+        page.findings.learn(round, interval, observation);
+        for _ in 0..STEPS_TO_THE_RATE {
+            page.evidence = page.findings.imputed(page.evidence.rate(prior));
+        }
+        let recent = RECENT_ROUNDS * round;
+        page.recent = forgetting(recent, page.recent, prior, interval, observation);
         let believed = prior_around(before.rate(prior), prior.alpha);
-        let fresh =
-            forgetting(f64::INFINITY).observe(Evidence::default(), believed, interval, observation);
+        let nothing = Evidence::default();
+        let fresh = forgetting(f64::INFINITY, nothing, believed, interval, observation);
         let kept = LATEST.powf(fresh.events());
         page.latest = Evidence::new(
             kept * page.latest.events() + fresh.events(),
@@ -304,15 +308,6 @@ impl Worth for Adaptive {
         let index = page.index();
         let previous = self.last_visit(page);
         self.signals.visited(page, server, previous, at, outcome);
-        // of a burst of changes only its ends say how long copies last
-        let (first, outcome) = match outcome {
-            Outcome::History([]) => (None, Outcome::Unchanged),
-            Outcome::History([first, later @ ..]) => {
-                let newest = later.last().unwrap_or(first);
-                (Some(*first), Outcome::LastModified(*newest))
-            }
-            other => (None, other),
-        };
         let interval = at - previous.unwrap_or(at);
         let changed = outcome.changed_since(previous);
         let tested = self.visits.is_multiple_of(1 + self.count / TESTS_PER_ROUND);
@@ -326,24 +321,15 @@ impl Worth for Adaptive {
             page.interval = interval as f32;
         }
         page.age = match outcome {
-            Outcome::LastModified(modified) => (at - modified) as f32,
+            Outcome::LastModified(modified) | Outcome::History(&[.., modified]) => {
+                (at - modified) as f32
+            }
             // it may have been at any time since
             Outcome::Changed if previous.is_some() => (interval / 2.0) as f32,
             _ => page.age + interval as f32,
         };
-        let last = std::mem::replace(&mut page.last, at);
-        let (mut since, mut told) = (last, outcome);
-        if let Some(first) = first.filter(|&first| first > last) {
-            // so long the copy lasted; the rest of the interval is told from there on
-            let lasted = Observation::History { changes: 1 };
-            self.gather(index, server, first - last, lasted);
-            since = first;
-            if outcome == Outcome::LastModified(first) {
-                told = Outcome::Unchanged;
-            }
-        }
-        let since = (!since.is_nan()).then_some(since);
-        if let Some((interval, observation)) = observation(since, at, told) {
+        page.last = at;
+        for (interval, observation) in lasting(previous, at, outcome) {
             self.gather(index, server, interval, observation);
         }
         self.visits += 1;
@@ -396,11 +382,15 @@ impl Worth for Adaptive {
         self.put(page, server, Page::new(evidence, weight));
     }
 
+    fn weigh(&mut self, page: PageId, weight: f64) {
+        self.pages[page.index()].weight = weight as f32;
+    }
+
     fn remove(&mut self, page: PageId, server: ServerId) {
-        let evidence = std::mem::take(&mut self.pages[page.index()].evidence);
+        let vacant = Page::new(Evidence::default(), 0.0);
+        let Page { evidence, .. } = std::mem::replace(&mut self.pages[page.index()], vacant);
         self.all.remove(evidence);
         self.hosts[server.index()].remove(evidence);
-        self.pages[page.index()].weight = 0.0;
         self.count -= 1;
         self.signals.forget(page);
     }
@@ -426,6 +416,10 @@ impl Worth for Adaptive {
         (self.first_trust + rounds).min(LONGEST_TRUST)
     }
 
+    fn findings(&self, page: PageId) -> Option<Findings> {
+        Some(self.pages[page.index()].findings)
+    }
+
     fn memo(&self, page: PageId, to: &mut Writer) {
         self.pages[page.index()].write(to);
         self.signals.memo(page, to);
@@ -436,9 +430,10 @@ impl Worth for Adaptive {
         page: PageId,
         server: ServerId,
         weight: f64,
+        seen: Seen,
         from: &mut Reader,
     ) -> Option<()> {
-        let restored = Page::read(weight, from)?;
+        let restored = Page::read(weight, seen, from)?;
         self.signals.restore(page, from)?;
         from.is_over().then(|| self.put(page, server, restored))
     }

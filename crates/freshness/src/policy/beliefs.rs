@@ -1,7 +1,7 @@
 //! What a policy holds to be true of its pages: rates, weights, last visits.
 
 use super::{Knowledge, Outcome, Setup};
-use crate::estimate::{Evidence, HostPrior, Imputation, Learning, Prior, observation};
+use crate::estimate::{Evidence, HostPrior, Prior, forgetting, observation};
 use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
 
@@ -30,7 +30,7 @@ struct Belief {
 /// Learns rates from visits.
 #[derive(Clone, Debug)]
 struct Learner {
-    learning: Learning,
+    half_life: f64,
     evidence: Vec<Evidence>,
     hosts: Vec<HostPrior>,
     global: Prior,
@@ -55,6 +55,10 @@ impl Beliefs {
 
     pub fn rate(&self, page: PageId) -> f64 {
         f64::from(self.pages[page.index()].rate)
+    }
+
+    pub fn weigh(&mut self, page: PageId, weight: f64) {
+        self.pages[page.index()].weight = weight as f32;
     }
 
     pub fn weight(&self, page: PageId) -> f64 {
@@ -97,9 +101,8 @@ impl Beliefs {
         };
         let host = &mut learner.hosts[server.index()];
         let before = learner.evidence[index];
-        let after = learner
-            .learning
-            .observe(before, host.prior(), interval, observation);
+        let prior = host.prior();
+        let after = forgetting(learner.half_life, before, prior, interval, observation);
         host.replace(before, after);
         learner.evidence[index] = after;
         self.pages[index].rate = after.rate(host.prior()) as f32;
@@ -127,7 +130,7 @@ impl Beliefs {
     /// The time of one visit to each page, which sets how long evidence counts.
     pub fn set_round(&mut self, round: f64) {
         if let Some(learner) = &mut self.learner {
-            learner.learning.half_life = ROUNDS_TO_FORGET_HALF * round;
+            learner.half_life = ROUNDS_TO_FORGET_HALF * round;
         }
     }
 
@@ -215,10 +218,7 @@ impl Learner {
         }
         let round = setup.server.len() as f64 / setup.budget;
         Self {
-            learning: Learning {
-                half_life: ROUNDS_TO_FORGET_HALF * round,
-                imputation: Imputation::default(),
-            },
+            half_life: ROUNDS_TO_FORGET_HALF * round,
             evidence: vec![Evidence::default(); setup.server.len()],
             hosts,
             global,

@@ -6,7 +6,7 @@ use super::beliefs::Beliefs;
 use super::priced::Worth;
 use super::shape::{Shape, Stake};
 use super::signals::Signals;
-use super::{Outcome, Setup};
+use super::{Outcome, Seen, Setup};
 use crate::estimate::Evidence;
 use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
@@ -70,6 +70,10 @@ impl Worth for Index {
         self.signals.forget(page);
     }
 
+    fn weigh(&mut self, page: PageId, weight: f64) {
+        self.beliefs.weigh(page, weight);
+    }
+
     fn remove(&mut self, page: PageId, server: ServerId) {
         self.beliefs.remove(page, server);
         self.signals.forget(page);
@@ -98,6 +102,7 @@ impl Worth for Index {
         page: PageId,
         server: ServerId,
         weight: f64,
+        _: Seen,
         from: &mut Reader,
     ) -> Option<()> {
         self.signals.restore(page, from)?;

@@ -15,8 +15,8 @@ mod keep;
 use super::market::Market;
 use super::queue::{Due, DueQueues};
 use super::shape::Stake;
-use super::{Change, Limit, Limits, Next, Outcome, Policy, Setup};
-use crate::estimate::Evidence;
+use super::{Change, Classes, Limit, Limits, Next, Outcome, Policy, Seen, Setup};
+use crate::estimate::{Evidence, Findings};
 use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
 use edition::{Edition, Terms};
@@ -57,6 +57,9 @@ pub(super) trait Worth: Send {
     /// Adds a page, or replaces a removed one.
     fn add(&mut self, page: PageId, server: ServerId, weight: f64, known: Option<Evidence>);
 
+    /// How important a page is from now on.
+    fn weigh(&mut self, page: PageId, weight: f64);
+
     /// Forgets a page.
     fn remove(&mut self, page: PageId, server: ServerId);
 
@@ -76,15 +79,21 @@ pub(super) trait Worth: Send {
     /// be wrong, and only a visit can tell.
     fn ceiling_rounds(&self) -> f64;
 
+    /// What visits to the page have shown of its rate, where it is kept.
+    fn findings(&self, _page: PageId) -> Option<Findings> {
+        None
+    }
+
     /// Writes down what is known of a page, so that [`restore`](Self::restore) knows it again.
     fn memo(&self, page: PageId, to: &mut Writer);
 
-    /// Adds a page of which this was written; nothing happens when it is not understood.
+    /// Adds a page of which this was seen and written; nothing happens when it is not understood.
     fn restore(
         &mut self,
         page: PageId,
         server: ServerId,
         weight: f64,
+        seen: Seen,
         from: &mut Reader,
     ) -> Option<()>;
 
@@ -162,7 +171,9 @@ pub(super) struct Priced<W: Worth> {
     pages: usize,
     visits_in_edition: usize,
     delays_changed: bool,
-    limits: Limits,
+    /// One for each class of pages, and their classes.
+    limits: Vec<Limits>,
+    classes: Classes,
     /// Seconds after its last visit for which each page has hardly changed.
     held: Vec<f32>,
     seed: u64,
@@ -190,7 +201,8 @@ impl<W: Worth> Priced<W> {
             pages: setup.server.len(),
             visits_in_edition: 0,
             delays_changed: false,
-            limits: Limits::NONE,
+            limits: vec![Limits::NONE],
+            classes: Classes::default(),
             held: Vec::new(),
             seed: setup.seed,
             kept: keep::Kept::default(),
@@ -244,14 +256,18 @@ impl<W: Worth> Priced<W> {
         let settled = settled.map_or(f64::INFINITY, |stake| edition.round + worth_it(stake));
         let ceiling = edition.ceiling * round;
         let delay = worth_it(stake).min(settled).min(ceiling).min(LONGEST);
-        delay.max(self.least_delay(page)).min(self.most_delay())
+        delay.max(self.least_delay(page)).min(self.most_delay(page))
+    }
+
+    fn limits(&self, page: PageId) -> &Limits {
+        self.classes.of(page, &self.limits)
     }
 
     /// How long a page is left alone, even if there is nothing else to do.
     fn least_delay(&self, page: PageId) -> f64 {
         self.held(page)
-            .max(self.limits.least_interval)
-            .min(self.most_delay())
+            .max(self.limits(page).least_interval)
+            .min(self.most_delay(page))
     }
 
     fn held(&self, page: PageId) -> f64 {
@@ -259,13 +275,14 @@ impl<W: Worth> Priced<W> {
         told.map_or(0.0, f64::from)
     }
 
-    fn most_delay(&self) -> f64 {
-        self.limits.most_interval.max(self.limits.least_interval)
+    fn most_delay(&self, page: PageId) -> f64 {
+        let limits = self.limits(page);
+        limits.most_interval.max(limits.least_interval)
     }
 
     /// The instant before which the page is left alone.
     fn earliest(&self, page: PageId) -> f64 {
-        if self.limits == Limits::NONE {
+        if *self.limits(page) == Limits::NONE {
             return f64::NEG_INFINITY;
         }
         let last = self.worth.last_visit(page);
@@ -285,7 +302,8 @@ impl<W: Worth> Priced<W> {
             let order = (mix(self.seed, page) >> 11) as f64 / (1u64 << 53) as f64;
             return Some(order - rank - FIRST);
         };
-        let at = last + (delay - self.worth.forward(page)).max(self.limits.least_interval);
+        let least = self.limits(page).least_interval;
+        let at = last + (delay - self.worth.forward(page)).max(least);
         let tried = self.tried.get(&page);
         Some(tried.map_or(at, |tried| at.max(tried + RETRY * delay)))
     }
@@ -402,7 +420,8 @@ impl<W: Worth> Priced<W> {
 
     /// A server at its cap is asked whenever it may be, unless its pages may have to be left alone.
     fn is_eager(&self, server: ServerId) -> bool {
-        self.limits == Limits::NONE && self.edition.terms(server).price > self.edition.price
+        let unlimited = self.limits.iter().all(|limits| *limits == Limits::NONE);
+        unlimited && self.edition.terms(server).price > self.edition.price
     }
 
     fn set_eager(&mut self) {
@@ -500,24 +519,49 @@ impl<W: Worth> Policy for Priced<W> {
         self.queues.remove(server, page);
     }
 
-    fn set_limits(&mut self, limits: Limits) -> bool {
-        self.limits = limits;
+    fn set_limits(&mut self, class: u16, limits: Limits) -> bool {
+        match self.limits.get_mut(usize::from(class)) {
+            Some(known) => *known = limits,
+            None => self.limits.push(limits),
+        }
         true
     }
 
-    fn hold(&mut self, page: PageId, seconds: f64) {
-        if self.held.len() <= page.index() {
-            self.held.resize(page.index() + 1, 0.0);
+    fn set_class(&mut self, page: PageId, class: u16) {
+        self.classes.set(page, class);
+    }
+
+    fn weigh(&mut self, page: PageId, weight: f64) {
+        let before = self.worth.stake(page);
+        if before.weight == 0.0 || before.weight == f64::from(weight as f32) {
+            return;
         }
-        self.held[page.index()] = seconds as f32;
+        self.worth.weigh(page, weight);
+        let server = ServerId(self.places[page.index()].server);
+        self.market.replace(server, before, self.worth.stake(page));
+        self.queue(page);
+    }
+
+    fn weight(&self, page: PageId) -> Option<f64> {
+        Some(self.worth.stake(page).weight)
+    }
+
+    fn hold(&mut self, page: PageId, seconds: f64) {
+        self.set_held(page, seconds as f32);
+        self.queue(page);
+    }
+
+    fn findings(&self, page: PageId) -> Option<Findings> {
+        self.worth.findings(page)
     }
 
     fn limit(&self, page: PageId) -> Option<Limit> {
         self.worth.last_visit(page)?;
         let delay = self.delay(page, ServerId(self.places[page.index()].server));
-        if delay - self.worth.forward(page) <= self.limits.least_interval {
-            Some(Limit::LeastInterval).filter(|_| self.limits.least_interval > 0.0)
-        } else if delay >= self.most_delay() {
+        let least = self.limits(page).least_interval;
+        if delay - self.worth.forward(page) <= least {
+            Some(Limit::LeastInterval).filter(|_| least > 0.0)
+        } else if delay >= self.most_delay(page) {
             Some(Limit::MostInterval).filter(|_| delay.is_finite())
         } else {
             (delay <= self.least_delay(page)).then_some(Limit::LeastChance)
@@ -596,8 +640,16 @@ impl<W: Worth> Policy for Priced<W> {
         self.write_memo(page, &mut Writer(to));
     }
 
-    fn restore(&mut self, page: PageId, server: ServerId, weight: f64, memo: &[u8]) -> bool {
-        self.read_memo(page, server, weight, Reader(memo)).is_some()
+    fn restore(
+        &mut self,
+        page: PageId,
+        server: ServerId,
+        weight: f64,
+        seen: Seen,
+        memo: &[u8],
+    ) -> bool {
+        self.read_memo(page, server, weight, seen, Reader(memo))
+            .is_some()
     }
 
     fn learnt(&self, to: &mut Vec<u8>) {
@@ -615,6 +667,13 @@ impl<W: Worth> Priced<W> {
             self.places.resize(page.index() + 1, Place::new(0));
         }
         self.places[page.index()] = place;
+    }
+
+    fn set_held(&mut self, page: PageId, seconds: f32) {
+        if self.held.len() <= page.index() {
+            self.held.resize(page.index() + 1, 0.0);
+        }
+        self.held[page.index()] = seconds;
     }
 
     fn count_in(&mut self, server: ServerId) {

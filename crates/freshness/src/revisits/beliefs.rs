@@ -1,11 +1,12 @@
-//! What is believed of every page with a copy: how fast it changes, how fresh the copy is.
+//! What is stated of every page with a copy: how fast it changes, how fresh the copy is.
 //!
-//! Kept apart from the policy, so that the estimate is the same whatever policy is at work.
+//! It comes from the same findings as the policy's decisions. Policies that keep none have them kept
+//! here, so that what is stated is the same whatever policy is at work.
 
 use super::memo::Memo;
 use crate::PageId;
-use crate::estimate::{self, Population, Rate, observation};
-use crate::policy::Outcome;
+use crate::estimate::{self, Findings, Population, Rate, lasting, observation};
+use crate::policy::{Outcome, Seen};
 
 /// The two-sided 95 % point of the normal distribution.
 const Z95: f64 = 1.96;
@@ -23,6 +24,8 @@ struct Page {
 #[derive(Debug)]
 pub(super) struct Beliefs {
     pages: Vec<Page>,
+    /// What visits showed, where the policy does not keep it.
+    findings: Vec<Findings>,
     population: Population,
 }
 
@@ -60,6 +63,7 @@ impl Beliefs {
         }
         Self {
             pages: Vec::new(),
+            findings: Vec::new(),
             population,
         }
     }
@@ -75,7 +79,7 @@ impl Beliefs {
             belief: memo.belief,
             host,
             visits: memo.visits,
-            last: memo.last,
+            last: memo.seen.last,
         };
         if self.pages.len() <= page.index() {
             let vacant = Page {
@@ -95,26 +99,61 @@ impl Beliefs {
         self.population.remove(host, &mut page.belief);
     }
 
-    /// A later visit that had an answer.
-    pub fn observe(&mut self, page: PageId, at: f64, outcome: Outcome<'_>) {
-        let page = &mut self.pages[page.index()];
-        let told = observation(Some(page.last), at, outcome);
+    /// A later visit that had an answer, pages being visited once in a `round` on average; `kept` is what
+    /// the policy made of it, if it keeps findings.
+    pub fn observe(
+        &mut self,
+        page: PageId,
+        at: f64,
+        outcome: Outcome<'_>,
+        kept: Option<Findings>,
+        round: f64,
+    ) {
+        let previous = Some(self.last_visit(page));
+        let told = observation(previous, at, outcome);
         let Some((interval, observation)) = told.filter(|(interval, _)| *interval > 0.0) else {
             return;
         };
-        let host = page.host as usize;
+        let findings = kept.unwrap_or_else(|| {
+            let mut own = self.findings(page);
+            for (interval, observation) in lasting(previous, at, outcome) {
+                own.learn(round, interval, observation);
+            }
+            self.set_findings(page, own);
+            own
+        });
+        let page = &mut self.pages[page.index()];
+        let (host, changed) = (page.host as usize, observation.changed(interval));
         self.population
-            .observe(host, &mut page.belief, interval, observation);
+            .observe(host, &mut page.belief, &findings, interval, changed);
         page.visits = page.visits.saturating_add(1);
         page.last = at;
     }
 
-    pub fn memo(&self, page: PageId) -> Memo {
-        let page = &self.pages[page.index()];
+    /// What visits showed of a page, as far as it is kept here.
+    pub fn findings(&self, page: PageId) -> Findings {
+        self.findings.get(page.index()).copied().unwrap_or_default()
+    }
+
+    pub fn set_findings(&mut self, page: PageId, findings: Findings) {
+        if self.findings.len() <= page.index() {
+            self.findings.resize(page.index() + 1, Findings::default());
+        }
+        self.findings[page.index()] = findings;
+    }
+
+    pub fn memo(&self, page: PageId, findings: Findings) -> Memo {
+        let Page {
+            belief,
+            visits,
+            last,
+            ..
+        } = self.pages[page.index()];
         Memo {
-            visits: page.visits,
-            belief: page.belief,
-            ..Memo::new(page.last)
+            number: Some(page.0),
+            visits,
+            seen: Seen { findings, last },
+            belief,
         }
     }
 
@@ -122,10 +161,11 @@ impl Beliefs {
         self.pages[page.index()].last
     }
 
-    pub fn belief(&self, page: PageId) -> Belief {
+    pub fn belief(&self, page: PageId, findings: &Findings) -> Belief {
         let page = &self.pages[page.index()];
+        let host = page.host as usize;
         Belief {
-            rate: self.population.rate(page.host as usize, &page.belief),
+            rate: self.population.rate(host, &page.belief, findings),
             visits: page.visits,
             last_visit: page.last,
         }

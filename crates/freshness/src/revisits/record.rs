@@ -21,6 +21,11 @@ pub(super) struct Record<'a> {
     pub learnt: &'a [u8],
 }
 
+/// One past the greatest number of a page that a record speaks of; nothing for what is no record.
+pub fn numbers_in(learnt: &[u8]) -> Option<u32> {
+    Record::from_bytes(learnt).map(|record| record.numbers)
+}
+
 impl<'a> Record<'a> {
     pub fn to_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::new();

@@ -163,9 +163,9 @@ fn dates_that_a_page_cannot_have_are_left_out() {
     for (page, outcome) in (0..).zip(outcomes) {
         revisits.visited(page, 10.0, outcome);
     }
-    // what visits found comes after version, number, last visit, visits and version of the belief;
-    // what is made of it depends on the pages before, too
-    let found = |page| revisits.memo(page)[18..42].to_vec();
+    // what visits found comes after version, number, last visit and visits; what is made of it depends
+    // on the pages before, too
+    let found = |page| revisits.memo(page)[17..41].to_vec();
     for page in 1..4 {
         assert_eq!(found(page), found(0));
     }
@@ -189,5 +189,47 @@ fn memos_bring_back_what_was_believed() {
         let (old, new) = (before.belief(page).unwrap(), after.belief(page).unwrap());
         assert_eq!((old.visits, old.last_visit), (new.visits, new.last_visit));
         assert!((old.rate.median / new.rate.median - 1.0).abs() < 1e-6);
+    }
+}
+
+/// Written by version 0.1.0 before findings were kept once: of a page visited thirteen times, the last time
+/// at 168, by the default policy and by `index`.
+#[test]
+fn memos_of_the_version_before_are_read() {
+    let both = "020100000000000000000065400d000000013fba8e42a7250540d4068e41d17c8f3f0000e0405b74553f\
+                4b607a40ae19ae42828a8f0c";
+    let of = [
+        "6102000000000000000000f87ff74f6c402d4aa1423829413da04684416e95f63f4c032d4200000000000065\
+         400000f0410000e0400000000000",
+        "6902000000000000000000f87f0000000000fd16fa3c0000000000006540050a1c4074c16a42",
+    ];
+    for (name, own) in ["default", "index"].into_iter().zip(of) {
+        let memo: Vec<u8> = format!("{both}{own}")
+            .as_bytes()
+            .chunks(2)
+            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+            .collect();
+        let mut revisits = revisits(name);
+        let host = revisits.add_host(168.0, 0.1);
+        revisits.keep(168.0, 1, host, 1.0, 0.0, Some(&memo));
+        let belief = revisits.belief(1).unwrap();
+        assert_eq!((belief.visits, belief.last_visit), (13, 168.0));
+        // then it was 0.012 to 0.104, and the chance 0.653
+        assert!(
+            belief.rate.low < 0.045 && belief.rate.high > 0.045,
+            "{belief:?}"
+        );
+        let fresh = revisits.chance_fresh(1, 178.0).unwrap();
+        assert!((fresh - 0.653).abs() < 0.001, "{fresh}");
+        // the policy's own part was understood, and both are written anew
+        let again = revisits.memo(1);
+        assert_eq!(again.len(), if name == "default" { 103 } else { 91 });
+        let expected = if name == "default" { 3.692 } else { 2.438 };
+        let events = match name {
+            "default" => &again[66..70],
+            _ => &again[83..87],
+        };
+        let events = f32::from_le_bytes(events.try_into().unwrap());
+        assert!((events - expected).abs() < 0.001, "{name}: {events}");
     }
 }

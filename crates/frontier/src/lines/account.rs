@@ -3,7 +3,7 @@
 use super::allowance::{Part, Sum};
 use super::line::Trust;
 use super::share::Groups;
-use super::{Lines, Rules};
+use super::{Lines, Manners};
 
 impl Lines {
     pub(super) fn site_of(&self, host: u32) -> Groups {
@@ -27,7 +27,8 @@ impl Lines {
     /// Keeps account of which sites and networks want connections.
     pub(super) fn claim(&mut self, host: u32) {
         let line = &mut self.hosts[host as usize];
-        let wants = !line.is_empty() || line.under_way > 0 || line.is_resolving();
+        let waits = !line.is_empty() && !line.barred;
+        let wants = waits || line.under_way > 0 || line.is_resolving();
         if std::mem::replace(&mut line.claims, wants) != wants {
             let groups = self.groups(host);
             if wants {
@@ -49,6 +50,8 @@ impl Lines {
             self.shares.unclaim(groups);
         }
         self.hosts[host as usize].found(Some(number));
+        let address = &mut self.addresses[number as usize];
+        address.parallel = (address.parallel).min(self.hosts[host as usize].manners.parallel);
         self.claim(host);
         self.count_allowed(host);
     }
@@ -60,16 +63,16 @@ impl Lines {
         }
     }
 
-    /// Keeps account of what politeness allows. A host that is not opened promises nothing.
+    /// Keeps account of what politeness allows. A host that is not opened, or barred, promises nothing.
     pub(super) fn count_allowed(&mut self, host: u32) {
         self.uncount_allowed(host);
         let line = &mut self.hosts[host as usize];
-        if line.trust == Trust::Unopened {
+        if line.trust == Trust::Unopened || line.barred {
             return;
         }
-        let Rules {
+        let Manners {
             interval, parallel, ..
-        } = self.rules;
+        } = line.manners;
         let (courtesy, pages) = (&line.courtesy, line.pages);
         let part = Part::new(
             courtesy.interval(interval, pages),

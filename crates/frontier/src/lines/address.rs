@@ -12,6 +12,8 @@ pub(super) struct Address {
     pub ip: IpAddr,
     pub network: GroupId,
     pub under_way: u16,
+    /// Requests at a time that all hosts found here put up with.
+    pub parallel: u16,
     pub not_before: f64,
     /// Its first host waits for a connection.
     pub offered: bool,
@@ -32,6 +34,7 @@ impl Address {
             ip,
             network,
             under_way: 0,
+            parallel: u16::MAX,
             not_before: 0.0,
             offered: false,
             timed: false,

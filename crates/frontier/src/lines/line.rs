@@ -1,5 +1,6 @@
 //! One host's line.
 
+use super::Manners;
 use super::allowance::Part;
 use super::share::Tempo;
 use crate::politeness::Courtesy;
@@ -57,8 +58,10 @@ pub(super) enum Lookup {
     Elsewhere,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)] // each is a fact of its own
 pub(super) struct Line {
+    pub manners: Manners,
     pub new: VecDeque<u32>,
     pub due: VecDeque<u32>,
     pub errands: VecDeque<u32>,
@@ -74,6 +77,8 @@ pub(super) struct Line {
     hindered: [u16; 2],
     pub place: Place,
     pub trust: Trust,
+    /// It is another's, or not ours alone yet: nothing is asked of it.
+    pub barred: bool,
     /// What it adds to what politeness allows.
     pub part: Option<Part>,
     /// It is counted among those who want connections.
@@ -89,9 +94,10 @@ pub(super) struct Line {
 
 impl Line {
     /// One that has answered before need not be opened again.
-    pub fn new(site: u32, courtesy: Courtesy, robots_until: f64) -> Self {
+    pub fn new(site: u32, manners: Manners, courtesy: Courtesy, robots_until: f64) -> Self {
         let known = courtesy.response > 0.0;
         Self {
+            manners,
             site,
             courtesy,
             robots_until,
@@ -100,7 +106,37 @@ impl Line {
             } else {
                 Trust::Unopened
             },
-            ..Self::default()
+            new: VecDeque::new(),
+            due: VecDeque::new(),
+            errands: VecDeque::new(),
+            address: None,
+            address_until: 0.0,
+            lookup: Lookup::No,
+            pages: 0,
+            under_way: 0,
+            visiting: 0,
+            hindered: [0; 2],
+            place: Place::Nowhere,
+            barred: false,
+            part: None,
+            claims: false,
+            asking_robots: false,
+            untried_rules: false,
+            sitting: 0,
+            credit: 0.0,
+        }
+    }
+
+    /// As if it had been known from the start.
+    pub fn adopt(&mut self, courtesy: Courtesy, robots_until: f64) {
+        let not_before = self.courtesy.not_before.max(courtesy.not_before);
+        self.courtesy = Courtesy {
+            not_before,
+            ..courtesy
+        };
+        self.robots_until = robots_until;
+        if courtesy.response > 0.0 && self.place != Place::Unopened {
+            self.trust = Trust::Proven;
         }
     }
 
@@ -126,11 +162,12 @@ impl Line {
     }
 
     /// Whether nothing can be asked of it before somebody says that something ended.
-    pub fn rests(&self, parallel: u16) -> bool {
+    pub fn rests(&self) -> bool {
         self.is_empty()
+            || self.barred
             || self.is_resolving()
             || self.asking_robots && self.errands.is_empty()
-            || self.under_way >= parallel
+            || self.under_way >= self.manners.parallel
     }
 
     /// Whether its address is being asked for.

@@ -60,6 +60,24 @@ fn a_host_is_resolved_then_its_robots_are_read_then_its_pages() {
 }
 
 #[test]
+fn a_barred_host_waits_and_lets_others_pass() {
+    let mut lines = Lines::new(fixed(5.0), 0.0);
+    let one = open_host(&mut lines, address(1));
+    let other = open_host(&mut lines, address(1));
+    lines.push_new(one, 0);
+    lines.push_new(other, 1);
+    lines.bar(one);
+    assert_eq!(visit(lines.next(0.0)), (other, 1));
+    assert_eq!(lines.waiting(one, 0.0), Waiting::ForOwner);
+    lines.ended(other, address(1), 0.0, fine(), 0);
+    assert_eq!(lines.next(100.0), Turn::Idle);
+    assert_eq!(lines.new_waiting(), 1);
+    lines.unbar(one, 120.0);
+    assert_eq!(lines.next(100.0), Turn::Wait(120.0));
+    assert_eq!(visit(lines.next(120.0)), (one, 0));
+}
+
+#[test]
 fn a_name_without_address_is_asked_for_again_later() {
     let mut lines = Lines::new(fixed(1.0), 0.0);
     let host = lines.add_host("a.test", Courtesy::default(), 1e9);
@@ -224,4 +242,71 @@ fn a_page_that_is_tried_again_counts_once() {
     }
     let extra = lines.courtesy(host).extra;
     assert!((lines.interval(host) - extra - before).abs() < 1e-9);
+}
+
+#[test]
+fn a_closed_host_waits_for_its_hours_and_keeps_nobody_waiting() {
+    let mut lines = Lines::new(fixed(1.0), 0.0);
+    let shop = lines.add_host("shop.test", Courtesy::default(), f64::INFINITY);
+    let manners = Manners {
+        interval: Interval::Fixed { seconds: 0.5 },
+        parallel: 1,
+        hours: 1,
+    };
+    lines.set_manners(shop, manners);
+    lines.close(1, 100.0);
+    lines.resolved(shop, 0.0, Some((address(1), f64::INFINITY)));
+    let other = open_host(&mut lines, address(2));
+    lines.push_new(shop, 1);
+    lines.push_due(shop, 2);
+    lines.push_due(other, 3);
+    assert_eq!((lines.due_waiting(), lines.due_at_open_hosts(5.0)), (2, 1));
+    assert_eq!(visit(lines.next(5.0)), (other, 3));
+    lines.ended(other, address(2), 5.0, fine(), 0);
+    assert_eq!(lines.waiting(shop, 5.0), Waiting::ForHours(100.0));
+    assert_eq!(lines.next(6.0), Turn::Wait(100.0));
+    // it is closed for longer than was said: a clock was set
+    lines.close(1, 150.0);
+    assert_eq!(lines.next(100.0), Turn::Wait(150.0));
+    lines.close(1, f64::NEG_INFINITY);
+    assert_eq!(lines.due_at_open_hosts(150.0), 1);
+    assert_eq!(visit(lines.next(150.0)).0, shop);
+    lines.ended(shop, address(1), 150.0, fine(), 0);
+    // its own interval; and then its hours are over
+    assert_eq!(lines.next(150.2), Turn::Wait(150.5));
+    lines.close(1, 200.0);
+    assert_eq!(lines.next(150.5), Turn::Wait(200.0));
+    assert_eq!(visit(lines.next(200.0)).0, shop);
+}
+
+#[test]
+fn an_address_puts_up_with_what_its_most_delicate_host_does() {
+    let mut lines = Lines::new(fixed(0.0), 0.0);
+    let bold = |lines: &mut Lines, at: IpAddr| {
+        let host = lines.add_host("own.test", Courtesy::default(), f64::INFINITY);
+        let manners = Manners {
+            interval: Interval::Fixed { seconds: 0.0 },
+            parallel: 3,
+            hours: 0,
+        };
+        lines.set_manners(host, manners);
+        lines.resolved(host, 0.0, Some((at, f64::INFINITY)));
+        for page in 0..5 {
+            lines.push_new(host, page);
+        }
+        host
+    };
+    let at_once = |lines: &mut Lines| {
+        let mut count = 0;
+        while let Turn::Visit { .. } = lines.next(1.0) {
+            count += 1;
+        }
+        count
+    };
+    bold(&mut lines, address(1));
+    assert_eq!(at_once(&mut lines), 3);
+    let mut shared = Lines::new(fixed(0.0), 0.0);
+    open_host(&mut shared, address(1));
+    bold(&mut shared, address(1));
+    assert_eq!(at_once(&mut shared), 1);
 }

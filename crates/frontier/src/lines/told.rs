@@ -9,12 +9,16 @@ use std::net::IpAddr;
 /// What a host waits for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Waiting {
+    /// It is another robot's, or not this one's alone yet.
+    ForOwner,
     /// No page waits.
     ForWork,
     /// A request to it is under way.
     ForAnswer,
     /// Its site must earn it; so many of its hosts wait for that.
     ForOpening(usize),
+    /// It is closed at this time of the day; perhaps for longer.
+    ForHours(f64),
     /// Its interval, or what it asked for, is not over.
     Until(f64),
     /// Its address is being asked for.
@@ -52,6 +56,15 @@ impl Lines {
         self.due
     }
 
+    /// Due pages that wait for hosts that are open at `now`: the others wait for the time of the day.
+    pub fn due_at_open_hosts(&self, now: f64) -> usize {
+        let closed = self
+            .closed
+            .iter()
+            .filter(|(until, _)| is_later(*until, now));
+        self.due - closed.map(|(_, due)| due).sum::<usize>()
+    }
+
     /// New and due pages that wait for this host.
     pub fn waiting_at(&self, host: u32) -> (usize, usize) {
         let line = &self.hosts[host as usize];
@@ -79,10 +92,31 @@ impl Lines {
         Some(self.addresses[number as usize].ip)
     }
 
+    /// No request to the address before then.
+    pub fn address_not_before(&self, ip: IpAddr) -> f64 {
+        let number = self.address_numbers.get(&ip);
+        number.map_or(0.0, |&number| self.addresses[number as usize].not_before)
+    }
+
     /// The time between two requests to this host, as things stand.
     pub fn interval(&self, host: u32) -> f64 {
         let line = &self.hosts[host as usize];
-        line.courtesy.interval(self.rules.interval, line.pages)
+        line.courtesy.interval(line.manners.interval, line.pages)
+    }
+
+    /// Requests at a time to this host.
+    pub fn parallel(&self, host: u32) -> u16 {
+        self.hosts[host as usize].manners.parallel
+    }
+
+    /// The host's hours, by number.
+    pub fn hours(&self, host: u32) -> u8 {
+        self.hosts[host as usize].manners.hours
+    }
+
+    /// Until when its hours keep the host closed.
+    pub(super) fn closed_until(&self, host: u32) -> f64 {
+        self.closed[usize::from(self.hours(host))].0
     }
 
     /// Requests per second that politeness allows as things stand, by host and by address.
@@ -129,22 +163,26 @@ impl Lines {
     pub fn waiting(&self, host: u32, now: f64) -> Waiting {
         let line = &self.hosts[host as usize];
         let address = line.address.map(|number| &self.addresses[number as usize]);
-        if line.is_empty() {
+        if line.barred {
+            Waiting::ForOwner
+        } else if line.is_empty() {
             Waiting::ForWork
         } else if line.is_resolving() {
             Waiting::ForAddress
         } else if line.asking_robots {
             Waiting::ForRobots
-        } else if line.under_way >= self.rules.parallel {
+        } else if line.under_way >= line.manners.parallel {
             Waiting::ForAnswer
         } else if line.place == Place::Unopened {
             Waiting::ForOpening(self.sites[line.site as usize].unopened())
+        } else if is_later(self.closed_until(host), now) {
+            Waiting::ForHours(self.closed_until(host))
         } else if is_later(line.courtesy.not_before, now) {
             Waiting::Until(line.courtesy.not_before)
         } else if let Some(address) = address
             && line.place != Place::Offered
             && (address.offered
-                || address.under_way >= self.rules.parallel
+                || address.under_way >= address.parallel
                 || is_later(address.not_before, now))
         {
             Waiting::ForNeighbours(address.ip)

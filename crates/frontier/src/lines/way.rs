@@ -38,7 +38,7 @@ impl Lines {
     pub(super) fn place(&mut self, host: u32) {
         self.claim(host);
         let line = &mut self.hosts[host as usize];
-        if line.place != Place::Nowhere || line.rests(self.rules.parallel) {
+        if line.place != Place::Nowhere || line.rests() {
             return;
         }
         if line.trust == Trust::Unopened {
@@ -50,6 +50,7 @@ impl Lines {
         } else {
             line.place = Place::Timed;
             let at = line.courtesy.not_before.max(self.opening);
+            let at = at.max(self.closed_until(host));
             self.at_instant(at, Whose::Host(host));
         }
     }
@@ -81,12 +82,13 @@ impl Lines {
 
     /// A host's own time has come: on to its address, or to where that is asked for.
     fn approach(&mut self, host: u32, now: f64) {
+        let closed_until = self.closed_until(host);
         let line = &mut self.hosts[host as usize];
         line.place = Place::Nowhere;
-        if line.rests(self.rules.parallel) {
+        if line.rests() {
             return; // placed again by whoever ends that
         }
-        if is_later(line.courtesy.not_before, now) {
+        if is_later(line.courtesy.not_before.max(closed_until), now) {
             self.place(host);
         } else if let Some(address) = line.address {
             self.join(host, address);
@@ -110,7 +112,7 @@ impl Lines {
     /// Sees to it that this is done in time.
     pub(super) fn time_address(&mut self, number: u32) {
         let address = &mut self.addresses[number as usize];
-        let is_free = !address.offered && address.under_way < self.rules.parallel;
+        let is_free = !address.offered && address.under_way < address.parallel;
         if is_free && address.is_waited_for() && !address.timed {
             address.timed = true;
             let at = address.not_before.max(self.opening);
@@ -122,7 +124,7 @@ impl Lines {
     fn offer_first(&mut self, number: u32, now: f64) {
         let opening = self.opening;
         let address = &mut self.addresses[number as usize];
-        if address.offered || address.under_way >= self.rules.parallel {
+        if address.offered || address.under_way >= address.parallel {
             return; // timed again by whoever ends that
         }
         if is_later(address.not_before.max(opening), now) {
@@ -131,7 +133,7 @@ impl Lines {
         while let Some(host) = self.addresses[number as usize].pop() {
             let line = &mut self.hosts[host as usize];
             line.place = Place::Nowhere;
-            if line.rests(self.rules.parallel) {
+            if line.rests() {
                 continue;
             }
             line.place = Place::Offered;
@@ -144,14 +146,15 @@ impl Lines {
 
     /// The turn of a host that was offered one, unless it has to wait after all.
     pub(super) fn turn_of(&mut self, host: u32, now: f64) -> Option<Turn> {
-        let parallel = self.rules.parallel;
+        let closed_until = self.closed_until(host);
         let line = &mut self.hosts[host as usize];
         line.place = Place::Nowhere;
         let number = line.address;
         if let Some(number) = number {
             self.addresses[number as usize].offered = false;
         }
-        let must_wait = line.rests(parallel) || is_later(line.courtesy.not_before, now);
+        let not_before = line.courtesy.not_before.max(closed_until);
+        let must_wait = line.rests() || is_later(not_before, now);
         let turn = if must_wait {
             None
         } else if line.needs_address(now) {
@@ -175,7 +178,7 @@ impl Lines {
         let line = &mut self.hosts[host as usize];
         let address = &mut self.addresses[number as usize];
         let wants_robots = line.errands.is_empty() && line.needs_robots(now);
-        let is_busy = address.under_way >= self.rules.parallel;
+        let is_busy = address.under_way >= address.parallel;
         if is_busy || is_later(address.not_before, now) || wants_robots && line.rise() {
             self.join(host, number);
             return None;
@@ -200,7 +203,12 @@ impl Lines {
             let new = line.choose(self.rules.share_of_new);
             let from = if new { &mut line.new } else { &mut line.due };
             let page = from.pop_front().expect("a page waits");
-            *(if new { &mut self.new } else { &mut self.due }) -= 1;
+            if new {
+                self.new -= 1;
+            } else {
+                self.due -= 1;
+                self.closed[usize::from(line.manners.hours)].1 -= 1;
+            }
             Turn::Visit {
                 host,
                 page,

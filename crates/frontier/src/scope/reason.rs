@@ -47,6 +47,8 @@ pub enum Rule {
         seed: Url,
         /// How far it reaches.
         reach: Reach,
+        /// Whether that is its own reach.
+        own: bool,
         /// The expression of `include` that it matches.
         include: Option<String>,
     },
@@ -75,12 +77,16 @@ impl fmt::Display for Rule {
             Self::Seed {
                 seed,
                 reach,
+                own,
                 include,
             } => {
                 if *reach == Reach::Page {
                     f.write_str("it is a seed")?;
                 } else {
                     write!(f, "{} the seed {seed}", place(*reach))?;
+                }
+                if *own {
+                    write!(f, " (whose reach is {})", reach.word())?;
                 }
                 include
             }
@@ -116,7 +122,7 @@ pub enum Reason {
     },
     /// No seed reaches it, nor any list that widens the scope.
     #[error("{}", out_of_reach(*.0))]
-    OutOfReach(Reach),
+    OutOfReach(Option<Reach>),
     /// A seed reaches it, but no `include` expression matches.
     #[error("it matches none of scope.include")]
     NotIncluded,
@@ -172,7 +178,10 @@ impl Reason {
     }
 }
 
-fn out_of_reach(reach: Reach) -> &'static str {
+fn out_of_reach(reach: Option<Reach>) -> &'static str {
+    let Some(reach) = reach else {
+        return "reached by no seed; each has its reach";
+    };
     match reach {
         Reach::Site => "on the site of no seed (scope.reach = \"site\")",
         Reach::Domain => "in the domain of no seed (scope.reach = \"domain\")",

@@ -4,7 +4,7 @@ mod linear;
 
 use url::Url;
 
-use super::{Filter, Judgement, Reach, Reason, Rule, Scope, ScopeConfig};
+use super::{Filter, Judgement, Reach, Reason, Rule, Scope, ScopeConfig, Seed};
 
 fn url(text: &str) -> Url {
     Url::parse(text).expect("a URL")
@@ -33,7 +33,7 @@ fn check(reach: Reach, seed: &str, inside: &[&str], outside: &[&str]) {
         let judgement = scope.judge(&url(text), 3);
         assert_eq!(
             judgement,
-            Judgement::Out(Reason::OutOfReach(reach)),
+            Judgement::Out(Reason::OutOfReach(Some(reach))),
             "{text} from {seed}"
         );
     }
@@ -314,7 +314,9 @@ fn what_is_not_allowed_by_name_is_out() {
 fn what_cannot_be_read_is_named() {
     let error = |json: &str| {
         let config: ScopeConfig = serde_json::from_str(json).expect("a configuration");
-        Scope::new(&config, &[]).expect_err("no scope").to_string()
+        Scope::new(&config, &[] as &[Url])
+            .expect_err("no scope")
+            .to_string()
     };
     assert!(
         error(r#"{"prefixes": ["example.org"]}"#).contains("\"example.org\" is not a URL prefix")
@@ -326,4 +328,56 @@ fn what_cannot_be_read_is_named() {
     assert!(error(r#"{"also": ["("]}"#).contains("also: "));
     assert!(serde_json::from_str::<ScopeConfig>(r#"{"dephth": 1}"#).is_err());
     assert!(serde_json::from_str::<ScopeConfig>(r#"{"domains": {"block": []}}"#).is_err());
+}
+
+#[test]
+fn each_seed_may_have_a_reach_of_its_own() {
+    let seed = |text: &str, reach| Seed {
+        url: url(text),
+        reach,
+    };
+    let seeds = [
+        seed("https://a.org/", None),
+        seed("https://b.org/docs/x", Some(Reach::Prefix)),
+        seed("https://c.org/one", Some(Reach::Page)),
+    ];
+    let config = ScopeConfig::default();
+    let scope = Scope::new(&config, &seeds).expect("a scope");
+    for (text, said) in [
+        (
+            "https://w.a.org/x",
+            "on the site of the seed https://a.org/",
+        ),
+        (
+            "https://b.org/docs/y",
+            "below the seed https://b.org/docs/x (whose reach is prefix)",
+        ),
+        ("https://c.org/one", "it is a seed (whose reach is page)"),
+    ] {
+        assert!(scope.judge(&url(text), 1).is_in(), "{text}");
+        let rule = Rule::of(&config, &seeds, &url(text)).expect("a rule");
+        assert_eq!(rule.to_string(), said);
+    }
+    for text in [
+        "https://b.org/",
+        "https://c.org/two",
+        "https://w.b.org/docs/x",
+    ] {
+        let out = scope.judge(&url(text), 1);
+        assert_eq!(out, Judgement::Out(Reason::OutOfReach(None)), "{text}");
+        assert_eq!(Rule::of(&config, &seeds, &url(text)), None);
+    }
+    // one of them is enough
+    let everywhere = [
+        seed("https://a.org/", None),
+        seed("https://b.org/", Some(Reach::Anywhere)),
+    ];
+    let scope = Scope::new(&config, &everywhere).expect("a scope");
+    assert!(scope.judge(&url("https://z.org/"), 1).is_in());
+    let rule = Rule::of(&config, &everywhere, &url("https://z.org/")).expect("a rule");
+    assert!(
+        rule.to_string()
+            .contains("https://b.org/ (whose reach is anywhere)"),
+        "{rule}"
+    );
 }

@@ -11,8 +11,12 @@ use desk::interrupt::{Interrupted, stop_on_interrupt};
 use desk::terminal::{self, grouped};
 use ground::Point;
 use partition::limits::Balance;
+use partition::task::PartitionError;
+use simulation::download::algebra::redistribution;
 use simulation::download::conditions::Conditions;
+use simulation::download::divide::{Wishes, divide};
 use simulation::download::internet::Internet;
+use simulation::download::patience::unless_stopped;
 use simulation::download::shape::Shape;
 use simulation::download::sweep::{Case, Sweep, downloads, sweep};
 use simulation::download::web::Web;
@@ -24,6 +28,9 @@ use std::sync::atomic::Ordering;
 /// Shares of the published size: what is quick, and what is affordable with five seeds.
 const QUICK: f64 = 0.03;
 const TENTH: f64 = 0.1;
+
+/// Of the recorded host graph.
+pub const RECORDED_FLEETS: [usize; 3] = [2, 8, 30];
 
 /// Where the times between robots and addresses come from.
 pub enum Times {
@@ -106,9 +113,27 @@ impl Setting {
         format!("{sizes}; {times}")
     }
 
-    /// Answers to all cases, under names of their rules; pages within `tolerance` of the fair share.
+    /// Its pages as a share of those of the published web.
+    pub fn share(&self) -> f64 {
+        self.web.pages() as f64 / Shape::published(self.seed).urls as f64
+    }
+
+    /// Answers to all cases, under names of their rules, links and nearness with equal preference.
     pub fn ask(
         &self,
+        cases: &[(Case, &str)],
+        conditions: Conditions,
+        tolerance: f64,
+        simulate: bool,
+    ) -> Result<Vec<Row>> {
+        self.ask_preferring([1.0; 2], cases, conditions, tolerance, simulate)
+    }
+
+    /// The same with preference factors of links and of nearness; pages within `tolerance` of the
+    /// fair share.
+    pub fn ask_preferring(
+        &self,
+        preference: [f64; 2],
         cases: &[(Case, &str)],
         conditions: Conditions,
         tolerance: f64,
@@ -120,7 +145,7 @@ impl Setting {
             internet: &|robots| self.internet(robots),
             cases: &plain,
             conditions,
-            preference: [1.0; 2],
+            preference,
             balance: Balance {
                 pages: Some(tolerance),
                 ..Balance::default()
@@ -145,6 +170,24 @@ impl Setting {
         });
         Ok(rows.collect())
     }
+}
+
+/// Seconds until all pages are with their new robots when the last of so many joins.
+pub fn joining(
+    setting: &Setting,
+    robots: usize,
+    wishes: Wishes,
+    conditions: Conditions,
+) -> Result<f64> {
+    let (fewer, all) = (setting.internet(robots - 1), setting.internet(robots));
+    let web = Arc::clone(&setting.web);
+    let seconds = move || {
+        let before = divide(&web, &fewer, &wishes, None)?;
+        let after = divide(&web, &all, &wishes, Some(&before))?;
+        Ok(redistribution(&web, &all, &before, &after, &conditions))
+    };
+    let seconds = unless_stopped(stop_on_interrupt(), seconds).ok_or(Interrupted)?;
+    Ok(seconds.map_err(|error: PartitionError| BadInput(error.to_string()))?)
 }
 
 impl Times {

@@ -1,7 +1,7 @@
 //! RTTs that nobody measured: shortest paths and network coordinates against held-back pairs.
 
 pub mod matrix;
-mod trial;
+pub mod trial;
 
 use super::lab::Lab;
 use super::outcome::Outcome;

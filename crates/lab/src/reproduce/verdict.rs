@@ -203,6 +203,12 @@ pub const PERCENT: Unit = Unit {
     decimals: 1,
     name: "%",
 };
+/// Days.
+pub const DAYS: Unit = Unit {
+    scale: 1.0,
+    decimals: 2,
+    name: "days",
+};
 /// Plain numbers.
 pub const PLAIN: Unit = Unit {
     scale: 1.0,

@@ -29,6 +29,41 @@ impl Experiment {
         per_server: usize,
         seed: u64,
     ) -> Self {
+        Self::drawn(hosts, rtt_ms, robots, seed, |known, random| {
+            shuffle(known, random);
+            per_server
+        })
+    }
+
+    /// The same with the same few robots for all servers; servers that one of them does not reach
+    /// are measured by fewer.
+    pub fn with_origins(
+        hosts: usize,
+        rtt_ms: impl Fn(usize, usize) -> Option<f64>,
+        robots: usize,
+        origins: usize,
+        seed: u64,
+    ) -> Self {
+        let mut first: Option<Vec<usize>> = None;
+        Self::drawn(hosts, rtt_ms, robots, seed, |known, _| {
+            let chosen = first.get_or_insert_with(|| {
+                let robots = known.iter().map(|pair| pair.a);
+                robots.take(origins).collect()
+            });
+            known.sort_by_key(|pair| !chosen.contains(&pair.a));
+            known.partition_point(|pair| chosen.contains(&pair.a))
+        })
+    }
+
+    /// Of a server's pairs, those up to the number that `measure` gives are measured, in the order
+    /// in which it leaves them.
+    fn drawn(
+        hosts: usize,
+        rtt_ms: impl Fn(usize, usize) -> Option<f64>,
+        robots: usize,
+        seed: u64,
+        mut measure: impl FnMut(&mut Vec<Pair>, &mut Xoshiro256PlusPlus) -> usize,
+    ) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut order: Vec<usize> = (0..hosts).collect();
         shuffle(&mut order, &mut random);
@@ -41,8 +76,8 @@ impl Experiment {
         }
         for &server in servers {
             let mut known: Vec<Pair> = robots.iter().filter_map(|&r| pair(r, server)).collect();
-            shuffle(&mut known, &mut random);
-            let rest = known.split_off(per_server.min(known.len()));
+            let few = measure(&mut known, &mut random);
+            let rest = known.split_off(few.min(known.len()));
             measured.extend(known);
             held_back.extend(rest);
         }
@@ -147,6 +182,23 @@ mod tests {
 
     fn line(a: usize, b: usize) -> f64 {
         10.0 * a.abs_diff(b) as f64
+    }
+
+    #[test]
+    fn the_same_origins_measure_all_servers() {
+        let rtt = |a, b| Some(line(a, b));
+        let drawn = Experiment::with_origins(50, rtt, 10, 3, 1);
+        let to_servers = |p: &&Pair| !drawn.robots.contains(&p.b);
+        let mut origins: Vec<usize> = (drawn.measured.iter())
+            .filter(to_servers)
+            .map(|p| p.a)
+            .collect();
+        assert_eq!(origins.len(), 40 * 3);
+        origins.sort_unstable();
+        origins.dedup();
+        assert_eq!(origins.len(), 3);
+        assert_eq!(drawn.held_back.len(), 40 * 7);
+        assert!(drawn.held_back.iter().all(|p| !origins.contains(&p.a)));
     }
 
     fn drawn() -> Experiment {

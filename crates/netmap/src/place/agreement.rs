@@ -28,6 +28,8 @@ pub struct Agreement {
     pub overlap: usize,
     /// Of those, how many are in the same city.
     pub coincidences: usize,
+    /// Of those that both name a country, how many name the same.
+    pub same_country: usize,
     /// The mean distance between the answers.
     pub mean_km: f64,
 }
@@ -55,11 +57,15 @@ pub fn agreement(subjects: &[Vec<Place>]) -> Vec<Agreement> {
     let mut table = Vec::new();
     for (k, &first) in Heuristic::ALL.iter().enumerate() {
         for &second in &Heuristic::ALL[k + 1..] {
-            let distances: Vec<f64> = subjects
+            let both: Vec<(&Place, &Place)> = subjects
                 .iter()
                 .filter_map(|places| Some((answer(places, first)?, answer(places, second)?)))
+                .collect();
+            let distances: Vec<f64> = (both.iter())
                 .map(|(a, b)| a.point.kilometres_to(b.point))
                 .collect();
+            let same_country =
+                |(a, b): &&(&Place, &Place)| a.country.is_some() && a.country == b.country;
             if distances.is_empty() {
                 continue;
             }
@@ -68,6 +74,7 @@ pub fn agreement(subjects: &[Vec<Place>]) -> Vec<Agreement> {
                 second,
                 overlap: distances.len(),
                 coincidences: distances.iter().filter(|&&km| km <= SAME_CITY_KM).count(),
+                same_country: both.iter().filter(same_country).count(),
                 mean_km: distances.iter().sum::<f64>() / distances.len() as f64,
             });
         }

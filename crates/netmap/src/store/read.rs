@@ -2,28 +2,29 @@
 
 use super::{Result, Store};
 use crate::place::{Heuristic, Place};
+use crate::sampling::median;
 use ground::Point;
 use rusqlite::Row;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// The newest RTT between a source and an address.
+/// The RTT between a source and an address, over a window of time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measurement {
     /// Who measured.
     pub source: String,
     /// Whom.
     pub address: IpAddr,
-    /// The median.
+    /// The median of all answers in the window.
     pub rtt_ms: f64,
-    /// Packets sent and answered.
+    /// Packets sent in the window.
     pub sent: u32,
     /// Answers.
     pub answered: u32,
-    /// How.
+    /// How; only what was measured in the way of the newest counts.
     pub method: String,
-    /// When, in seconds since 1970.
+    /// When last, in seconds since 1970.
     pub at: f64,
 }
 
@@ -52,24 +53,63 @@ pub struct Located {
 }
 
 impl Store {
-    /// The newest RTT of each source to each address that answered.
-    pub fn measurements(&self) -> Result<Vec<Measurement>> {
-        let sql = "SELECT s.name, a.address, e.median_ms, e.sent, e.answered, e.method, max(e.at)
+    /// The RTT of each source to each address that answered: the median of all answers to what was
+    /// sent in so many seconds up to the newest result of the pair; with 0 that of the newest alone.
+    pub fn measurements(&self, window: f64) -> Result<Vec<Measurement>> {
+        let sql = "SELECT s.name, a.address, e.sent, e.answered, e.method, e.at, e.id, x.rtt_ms
                    FROM end_to_end e
+                   JOIN (SELECT source, address, method, max(at) AS last FROM end_to_end
+                         WHERE median_ms IS NOT NULL GROUP BY source, address) n
+                     ON n.source = e.source AND n.address = e.address AND n.method = e.method
                    JOIN sources s ON s.id = e.source JOIN addresses a ON a.id = e.address
-                   WHERE e.median_ms IS NOT NULL
-                   GROUP BY e.source, e.address ORDER BY s.name, a.address";
-        self.all(sql, |row| {
-            Ok(Measurement {
+                   JOIN rtt_samples x ON x.result = e.id
+                   WHERE e.at >= n.last - ?1 AND x.rtt_ms IS NOT NULL
+                   ORDER BY s.name, a.address, e.at, e.id, x.number";
+        let mut statement = self.connection.prepare(sql)?;
+        let rows = statement.query_map([window], |row| {
+            let measurement = Measurement {
                 source: row.get(0)?,
                 address: address(row, 1)?,
-                rtt_ms: row.get(2)?,
-                sent: row.get(3)?,
-                answered: row.get(4)?,
-                method: row.get(5)?,
-                at: row.get(6)?,
+                rtt_ms: 0.0,
+                sent: row.get(2)?,
+                answered: row.get(3)?,
+                method: row.get(4)?,
+                at: row.get(5)?,
+            };
+            Ok((measurement, row.get::<_, i64>(6)?, row.get::<_, f64>(7)?))
+        })?;
+        let rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+        let same_pair =
+            |a: &Measurement, b: &Measurement| (&a.source, a.address) == (&b.source, b.address);
+        let pairs = rows.chunk_by(|a, b| same_pair(&a.0, &b.0));
+        let over = |own: &[(Measurement, i64, f64)]| {
+            let results = || own.chunk_by(|a, b| a.1 == b.1).map(|same| &same[0].0);
+            let answers: Vec<f64> = own.iter().map(|row| row.2).collect();
+            Some(Measurement {
+                rtt_ms: median(&answers)?,
+                sent: results().map(|result| result.sent).sum(),
+                answered: results().map(|result| result.answered).sum(),
+                ..own.last()?.0.clone()
             })
-        })
+        };
+        Ok(pairs.filter_map(over).collect())
+    }
+
+    /// All answers of each source from each address, in milliseconds.
+    pub fn answers(&self) -> Result<Vec<Vec<f64>>> {
+        let rows = self.all(
+            "SELECT e.source, e.address, e.method, x.rtt_ms FROM end_to_end e
+             JOIN rtt_samples x ON x.result = e.id WHERE x.rtt_ms IS NOT NULL
+             ORDER BY e.source, e.address, e.method, e.at, x.number",
+            |row| {
+                let pair: (i64, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                Ok((pair, row.get(3)?))
+            },
+        )?;
+        let pairs = rows.chunk_by(|a, b| a.0 == b.0);
+        Ok(pairs
+            .map(|own| own.iter().map(|row| row.1).collect())
+            .collect())
     }
 
     /// All routes in the order in which they were found.
@@ -199,13 +239,13 @@ fn address(row: &Row, column: usize) -> rusqlite::Result<IpAddr> {
 fn place(row: &Row) -> rusqlite::Result<Option<Place>> {
     let heuristic: String = row.get(1)?;
     let point = Point::new(row.get(2)?, row.get(3)?);
-    let (city, country) = (row.get(4)?, row.get(5)?);
+    let (city, country): (Option<String>, _) = (row.get(4)?, row.get(5)?);
     Ok(Heuristic::named(&heuristic)
         .zip(point)
         .map(|(heuristic, point)| Place {
             heuristic,
             point,
-            city,
+            city: city.filter(|name| !name.is_empty()),
             country,
         }))
 }

@@ -92,6 +92,7 @@ CREATE TABLE IF NOT EXISTS hops (
     PRIMARY KEY (route, hop)
 ) STRICT, WITHOUT ROWID;
 
+-- Without a name where only the country is known.
 CREATE TABLE IF NOT EXISTS cities (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL,

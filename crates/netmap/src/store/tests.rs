@@ -68,13 +68,20 @@ fn what_goes_in_comes_out() {
     drop(store);
 
     let store = Store::open_read_only(&path).unwrap();
-    let found = store.measurements().unwrap();
+    let found = store.measurements(0.0).unwrap();
     assert_eq!(
         found.len(),
         1,
         "the newest, and only of those that answered"
     );
     assert_eq!((found[0].rtt_ms, found[0].answered), (5.0, 7));
+    // 9, 7 and seven times 5, over both results
+    let found = store.measurements(100.0).unwrap();
+    assert_eq!((found[0].rtt_ms, found[0].sent), (5.0, 10));
+    assert_eq!((found[0].answered, found[0].at), (9, 200.0));
+    let mut answers = store.answers().unwrap();
+    answers[0].truncate(3);
+    assert_eq!(answers, [[9.0, 7.0, 5.0]]);
     let routes = store.routes().unwrap();
     assert_eq!(routes.len(), 1);
     assert_eq!(routes[0].hops, [(address(1), 1.5), (address(9), 5.5)]);
@@ -200,7 +207,7 @@ fn maps_of_two_robots_become_one_and_merging_again_changes_nothing() {
     let mut store = Store::open(&a).unwrap();
     for _ in 0..2 {
         store.merge(&b).unwrap();
-        let found = store.measurements().unwrap();
+        let found = store.measurements(0.0).unwrap();
         let found: Vec<(&str, IpAddr, f64)> = found
             .iter()
             .map(|m| (m.source.as_str(), m.address, m.rtt_ms))
@@ -251,4 +258,41 @@ fn a_claim_that_was_not_used_can_be_taken_back() {
         );
         store.release(Kind::Probe, source, address(1)).unwrap();
     }
+}
+
+#[test]
+fn one_slow_survey_does_not_rule_the_median_of_a_window() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("map.db")).unwrap();
+    let source = store.source("robot-1", None).unwrap();
+    for (at, rtt) in [(0.0, 500.0), (100.0, 20.0), (200.0, 21.0), (300.0, 90.0)] {
+        let result = measured(&[Some(rtt); 7]);
+        store.keep_rtt(source, address(9), at, &result).unwrap();
+    }
+    // another way of asking is another time
+    let tcp = Measured {
+        method: Method::Tcp,
+        ..measured(&[Some(70.0); 70])
+    };
+    store.keep_rtt(source, address(9), 250.0, &tcp).unwrap();
+    let median = |window| store.measurements(window).unwrap()[0].rtt_ms;
+    assert_eq!(median(0.0), 90.0);
+    assert_eq!(median(200.0), 21.0);
+    assert_eq!(median(1e9), 55.5);
+}
+
+#[test]
+fn a_country_without_a_city_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("map.db")).unwrap();
+    let place = Place {
+        heuristic: Heuristic::Registry,
+        point: Point::new(38.72, -9.13).unwrap(),
+        city: None,
+        country: Some("PT".to_owned()),
+    };
+    store
+        .keep_places(address(3), 1.0, std::slice::from_ref(&place))
+        .unwrap();
+    assert_eq!(store.located().unwrap()[0].places, [place]);
 }

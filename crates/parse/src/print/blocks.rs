@@ -282,6 +282,7 @@ impl Builder {
             around: (around.finish() >> 48) as u16,
             ticks: (fold(ticks, MULTIPLIER) >> 48) as u16,
             parts: sums.map(|sum| (fold(sum, MULTIPLIER) >> 59) as u8),
+            is_chosen: false,
         };
         (text, shown)
     }

@@ -36,7 +36,7 @@ fn visited(page: PageId, wall: f64, outcome: Outcome, links: Vec<Found>) -> Writ
             liar: None,
             cut: Cut::default(),
             requisite: false,
-            weight: 1.0,
+            terms: crate::overrides::Overrides::default().usual_terms(),
         },
         row: Some(PageRow {
             last_visit: Some(millis(wall)),

@@ -12,6 +12,7 @@ impl Config {
         self.revisit.budget()?;
         self.revisit.limits()?;
         self.limits.seconds()?;
+        check_interval("politeness.interval", self.politeness.interval)?;
         for (key, value, least, most) in self.numbers() {
             if !(least..=most).contains(&value) {
                 return Err(Invalid {
@@ -27,7 +28,10 @@ impl Config {
             expected,
         })?;
         self.check_webhooks()?;
-        crate::overrides::Weights::new(self)?;
+        crate::overrides::Overrides::new(self)?;
+        if !self.identity.user_agent.is_empty() {
+            check_agent("identity.user_agent", &self.identity.user_agent)?;
+        }
         let agent = &self.identity.agent;
         let letters = |b: u8| b.is_ascii_alphabetic() || b"-_".contains(&b);
         if agent.is_empty() || !agent.bytes().all(letters) {
@@ -83,7 +87,7 @@ impl Config {
         let (b, r, f) = (&self.budget, &self.revisit, &self.fetch);
         let at_once = f64::from(self.politeness.at_once);
         let rotate = self.archive.rotate_bytes as f64;
-        let mut numbers = vec![
+        vec![
             ("politeness.at_once", at_once, 1.0, 10_000.0),
             (
                 "budget.requests_per_second",
@@ -97,6 +101,7 @@ impl Config {
             ("revisit.least_chance", r.least_chance, 0.0, 0.99),
             ("revisit.first_guess_days", r.first_guess_days, 1e-9, 1e6),
             ("revisit.gone_days", r.gone_days, 1e-9, 1e6),
+            ("weights.links", self.weights.links, 0.0, 1e6),
             ("fetch.connect_seconds", f.connect_seconds, 0.001, 86_400.0),
             (
                 "fetch.first_byte_seconds",
@@ -107,24 +112,57 @@ impl Config {
             ("fetch.body_seconds", f.body_seconds, 0.001, 86_400.0),
             // a file for every page would be one too many
             ("archive.rotate_bytes", rotate, 65_536.0, MOST),
-        ];
-        match self.politeness.interval {
-            Interval::Fixed { seconds } => {
-                numbers.push(("politeness.interval.seconds", seconds, 0.0, MOST));
-            }
-            Interval::Density {
-                longest,
-                pages_of_largest,
-            } => {
-                numbers.push(("politeness.interval.longest", longest, 1.0, MOST));
-                let key = "politeness.interval.pages_of_largest";
-                numbers.push((key, pages_of_largest, 2.0, MOST));
-            }
-            Interval::Latency { factor, least } => {
-                numbers.push(("politeness.interval.factor", factor, 0.0, MOST));
-                numbers.push(("politeness.interval.least", least, 0.0, MOST));
-            }
-        }
-        numbers
+            (
+                "log.rotate_bytes",
+                self.log.rotate_bytes as f64,
+                4096.0,
+                MOST,
+            ),
+            (
+                "log.keep_files",
+                f64::from(self.log.keep_files),
+                0.0,
+                1000.0,
+            ),
+        ]
     }
+}
+
+/// Whether a rule for intervals can be followed.
+pub(crate) fn check_interval(key: &'static str, interval: Interval) -> Result<Interval, Invalid> {
+    let (wrong, least) = match interval {
+        Interval::Fixed { seconds } => ([("seconds", seconds); 2], 0.0),
+        Interval::Density {
+            longest,
+            pages_of_largest,
+        } => {
+            // so that both have the same least value
+            let pages = ("pages_of_largest", pages_of_largest - 1.0);
+            ([("longest", longest), pages], 1.0)
+        }
+        Interval::Latency { factor, least } => ([("factor", factor), ("least", least)], 0.0),
+    };
+    let wrong = wrong
+        .into_iter()
+        .find(|(_, value)| !(least..=MOST).contains(value));
+    wrong.map_or(Ok(interval), |(name, _)| {
+        let expected = match name {
+            "longest" => "expected a number from 1",
+            "pages_of_largest" => "expected a number from 2",
+            _ => "expected a number, not below 0",
+        };
+        Err(Invalid::new(key, name, expected))
+    })
+}
+
+/// Whether servers can be told so.
+pub(crate) fn check_agent(key: &'static str, agent: &str) -> Result<String, Invalid> {
+    if fetch::is_header("user-agent", agent) {
+        return Ok(agent.to_owned());
+    }
+    Err(Invalid::new(
+        key,
+        agent,
+        "expected printable ASCII in one line",
+    ))
 }

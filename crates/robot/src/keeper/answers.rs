@@ -19,11 +19,12 @@ impl Keeper {
     pub(super) fn look(&mut self, now: Now) {
         let at = now.at;
         let estimated = self.revisits.estimated(at, SAMPLE);
-        let (held_up, first_pass_seconds) = self.held_up(at);
+        let (held_up, first_pass_seconds) = self.held_up(now);
         let asked_now = self.asked_now();
         let status = &mut self.status;
         (status.held_up, status.first_pass_seconds) = (held_up, first_pass_seconds);
         status.asked_now = asked_now;
+        status.rule_limits = self.rules.overrides.quotas.views();
         status.seconds = at - self.started;
         status.unopened_hosts = self.lines.unopened() as u64;
         status.due_waiting = self.lines.due_waiting() as u64;
@@ -80,22 +81,29 @@ impl Keeper {
         let (new_waiting, due_waiting) = self.lines.waiting_at(host);
         HostView {
             host: known.origin.clone(),
-            address: self.lines.address(host),
+            address: (self.lines.address(host))
+                .filter(|&address| !fetch::proxy::is_stand_in(address)),
             new_waiting: new_waiting as u64,
             due_waiting: due_waiting as u64,
             interval: self.lines.interval(host),
             response: courtesy.response,
             crawl_delay: courtesy.crawl_delay,
             robots: robots_word(known.standing.as_deref()).to_owned(),
-            waits_for: self.host_waits_for(host, now.at),
+            waits_for: self.host_waits_for(host, now),
         }
     }
 
-    pub(super) fn host_waits_for(&self, host: u32, at: f64) -> String {
+    pub(super) fn host_waits_for(&self, host: u32, now: Now) -> String {
+        let at = now.at;
         if self.is_given_up(host) {
             return "nothing: it was given up".into();
         }
-        let words = waiting_words(self.lines.waiting(host, at), at);
+        let waiting = self.lines.waiting(host, at);
+        if let (Waiting::ForHours(_), Some((hours, opens))) = (waiting, self.opens(now, host)) {
+            let left = crate::view::span(opens - at);
+            return format!("its hours ({hours}), {left} more");
+        }
+        let words = waiting_words(waiting, at);
         match self.hosts[host as usize].no_address {
             Some(cause) => format!("{words} (no address: {})", crate::cause::word(cause)),
             None => words,
@@ -109,13 +117,15 @@ impl Keeper {
             return PageWait::default();
         }
         let host = self.pages.host(page);
-        let line = self.host_waits_for(host, now.at);
-        let opening = self.lines.courtesy(host).not_before;
+        let line = self.host_waits_for(host, now);
+        let opens = self.opens(now, host).map_or(0.0, |(_, opens)| opens);
+        let opening = self.lines.courtesy(host).not_before.max(opens);
         let host_opens = (opening > now.at).then(|| now.to_wall(opening));
         let waits_for = match self.pages.stage(page) {
             Stage::Away | Stage::AwayAndDue => "the answer that is under way".to_owned(),
             Stage::Later | Stage::AwayThenLater => "its next try; the last one failed".to_owned(),
             Stage::InLine => format!("its turn; its host waits for {line}"),
+            Stage::Elsewhere => "nothing: another robot has it".to_owned(),
             Stage::Idle => "nothing".to_owned(),
         };
         let Some(belief) = self.revisits.belief(page) else {
@@ -132,6 +142,7 @@ impl Keeper {
             changes_per_day: Some(per_day(belief.rate.median)),
             changes_per_day_interval: Some((per_day(belief.rate.low), per_day(belief.rate.high))),
             chance_fresh: self.revisits.chance_fresh(page, now.at),
+            weight: self.revisits.weight(page).filter(|&weight| weight != 1.0),
             due: due.map(|due| now.to_wall(due)),
             host_opens,
             waits_for: match due {
@@ -166,12 +177,14 @@ fn limit_words(limit: Limit) -> &'static str {
 
 fn waiting_words(waiting: Waiting, at: f64) -> String {
     match waiting {
+        Waiting::ForOwner => "the fleet to say that it is this robot's alone".into(),
         Waiting::ForWork => "work".into(),
         Waiting::ForAnswer => "an answer".into(),
         Waiting::Until(then) if then - at > 3600.0 => {
             format!("the time it asked for, {:.1} h more", (then - at) / 3600.0)
         }
         Waiting::Until(then) => format!("its interval, {:.1} s more", then - at),
+        Waiting::ForHours(_) => "its hours".into(),
         Waiting::ForAddress => "its address".into(),
         Waiting::ForNeighbours(address) => format!("other hosts at {address}"),
         Waiting::ForRobots => "its robots.txt".into(),

@@ -2,7 +2,7 @@
 
 use super::Keeper;
 use crate::clock::Now;
-use crate::message::{Found, Write};
+use crate::message::{Found, Of, Write};
 use frontier::key::parse_link;
 use frontier::politeness::{Answer, Courtesy};
 use frontier::retry_after;
@@ -19,8 +19,6 @@ const TOLD_WITHIN: f64 = 0.25;
 const LEAST_INTERVAL: f64 = 1e-4;
 /// The least share of turns that is taken to be left to revisits where new pages wait.
 const LEAST_LEFT: f64 = 0.01;
-/// Prefixes of a host whose lowered caps are kept: wide ones are found first, and hold for those below.
-const MOST_HALVED: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Host {
@@ -31,10 +29,12 @@ pub(super) struct Host {
     pub standing: Option<Arc<Standing>>,
     /// Its validators were found to say "unchanged" of what had changed.
     pub lies: bool,
-    /// Where near-duplicates lowered the caps of traps.
-    halved: Vec<Halved>,
     /// Why no address was found, the last time one was sought.
     pub no_address: Option<u8>,
+    /// Whether its robots.txt is obeyed.
+    pub obeyed: bool,
+    /// Every so-manieth conditional request to it is made without conditions.
+    pub audit_every: u32,
     /// The delay the policy knows.
     told: f64,
     /// Tries of its address or robots.txt that failed, requests in a row that brought nothing but
@@ -74,20 +74,24 @@ impl Keeper {
     pub(super) fn add_host(&mut self, now: Now, origin: &str, blob: &[u8]) {
         let kept: KeptHost = serde_json::from_slice(blob).unwrap_or_default();
         let mut courtesy = kept.courtesy;
+        let invalid = || Url::parse("http://invalid/").expect("a URL");
+        let url = Url::parse(origin).unwrap_or_else(|_| invalid());
+        let name = url.host_str().unwrap_or("invalid");
+        let terms = self.rules.overrides.host(&url);
         if !blob.is_empty() {
-            courtesy.restarted(self.config.politeness.interval, 1, now.at);
+            courtesy.restarted(terms.interval, 1, now.at);
         }
-        let url = Url::parse(origin).ok();
-        let name = url.as_ref().and_then(Url::host_str).unwrap_or("invalid");
         let robots_until = match &kept.standing {
-            _ if !self.config.politeness.robots => f64::INFINITY,
+            _ if !terms.robots => f64::INFINITY,
             Some(standing) => standing.expires,
             None => 0.0,
         };
         let number = self.lines.add_host(name, courtesy, robots_until);
+        let hours = self.hours_number(now, terms.hours);
+        self.lines.set_manners(number, terms.manners(hours));
         if let Some(standing) = &kept.standing
             && standing.verdict == Verdict::DisallowForNow
-            && self.config.politeness.robots
+            && terms.robots
         {
             self.lines.without_robots(number, standing.expires);
         }
@@ -100,8 +104,9 @@ impl Keeper {
                 .to_owned(),
             standing: kept.standing.map(Arc::new),
             lies: kept.lies,
-            halved: kept.halved,
             no_address: kept.no_address,
+            obeyed: terms.robots,
+            audit_every: terms.audit_every,
             told,
             failures: 0,
             trouble: 0,
@@ -109,6 +114,7 @@ impl Keeper {
         });
         self.status.hosts += 1;
         self.revisits.add_host(now.at, told);
+        self.bar_until_ours(number);
     }
 
     /// A host's address was sought.
@@ -187,7 +193,7 @@ impl Keeper {
     /// robots.txt files that were redirected to a host without an address cannot be had.
     fn robots_out_of_reach(&mut self, now: Now, host: u32) {
         for errand in self.lines.drop_errands(host) {
-            let Some((of, ..)) = self.errands.remove(&errand) else {
+            let Some((Of::Host(of), ..)) = self.errands.remove(&errand) else {
                 continue;
             };
             let previous = self.hosts[of as usize].standing.as_deref();
@@ -226,19 +232,6 @@ impl Keeper {
         }
     }
 
-    /// What is known of traps must outlive us.
-    pub(super) fn caps_halved(&mut self, host: u32, halved: Vec<Halved>) {
-        let known = &mut self.hosts[host as usize].halved;
-        for new in halved {
-            if let Some(old) = known.iter_mut().find(|old| old.prefix == new.prefix) {
-                *old = new;
-            } else if known.len() < MOST_HALVED {
-                known.push(new);
-            }
-        }
-        self.save_host(host);
-    }
-
     /// From one request to the next: they take their time besides the interval.
     fn delay(&self, host: u32) -> f64 {
         let response = self.lines.courtesy(host).response;
@@ -259,17 +252,41 @@ impl Keeper {
         }
     }
 
-    fn save_host(&mut self, host: u32) {
+    /// What another robot knew of the host counts from now on.
+    pub(super) fn adopt_host(&mut self, now: Now, host: u32, kept: KeptHost) {
+        let obeyed = self.hosts[host as usize].obeyed;
+        let robots_until = match &kept.standing {
+            _ if !obeyed => f64::INFINITY,
+            Some(standing) => standing.expires,
+            None => 0.0,
+        };
+        self.lines.adopt(host, kept.courtesy, robots_until);
+        let known = &mut self.hosts[host as usize];
+        known.standing = kept.standing.map(Arc::new);
+        known.lies = kept.lies;
+        known.no_address = kept.no_address;
+        if let Some(standing) = &known.standing
+            && standing.verdict == Verdict::DisallowForNow
+            && obeyed
+        {
+            let until = standing.expires;
+            self.lines.without_robots(host, until);
+        }
+        self.tell_delay(now.at, host);
+    }
+
+    pub(super) fn save_host(&mut self, host: u32) {
         let known = &self.hosts[host as usize];
         let kept = KeptHost {
             courtesy: *self.lines.courtesy(host),
             standing: known.standing.as_deref().cloned(),
             lies: known.lies,
-            halved: known.halved.clone(),
             no_address: known.no_address,
+            // the archivist's own affair
+            halved: Vec::new(),
         };
-        let blob = serde_json::to_vec(&kept).expect("plain values");
-        self.writes.push(Write::Host { host, blob });
+        let kept = Box::new(kept);
+        self.writes.push(Write::Host { host, kept });
     }
 
     /// At the end: when each host may be asked again.

@@ -52,7 +52,7 @@ impl Keeper {
 
     /// No address was found, for this cause; some are final.
     pub(super) fn address_failed(&mut self, host: u32, cause: u8) {
-        if matches!(cause, cause::ADDRESS | cause::NO_SUCH_NAME) {
+        if matches!(cause, cause::ADDRESS | cause::NAME | cause::NO_SUCH_NAME) {
             self.hosts[host as usize].failures = TRIES;
         }
         self.host_failed(host, 0.0);

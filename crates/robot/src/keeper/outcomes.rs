@@ -4,8 +4,8 @@ use super::pages::Stage;
 use super::{Keeper, Until};
 use crate::cause;
 use crate::clock::Now;
-use crate::config::Count;
 use crate::message::{VisitResult, Visited, Write};
+use crate::overrides::PageTerms;
 use freshness::policy::Outcome;
 
 /// After so many failures in a row a page that was never fetched is looked at as one that is gone.
@@ -18,6 +18,16 @@ const LONGEST_RETRY: f64 = 86_400.0;
 pub(crate) fn retry_wait(failures: u16) -> f64 {
     let doublings = i32::from(failures.saturating_sub(1).min(20));
     (FIRST_RETRY * 2f64.powi(doublings)).min(LONGEST_RETRY)
+}
+
+/// Seconds before the next try after so many failures in a row, for a page that is looked at every so many
+/// seconds when it is gone.
+pub(super) fn wait_after_failure(new: bool, failures: u16, gone: f64) -> f64 {
+    if new && failures >= FAILURES_TO_GIVE_UP {
+        gone
+    } else {
+        retry_wait(failures)
+    }
 }
 
 impl Keeper {
@@ -41,7 +51,7 @@ impl Keeper {
                 self.gone.remove(&page);
                 self.excluded.remove(&page);
                 let modified = modified.map(|modified| done.at.from_wall(modified));
-                self.copied(page, done.weight, at, outcome, modified);
+                self.copied(page, done.terms, at, outcome, modified);
                 if let Some(liar) = done.liar {
                     self.validators_judged(done.host, liar);
                 }
@@ -50,14 +60,14 @@ impl Keeper {
                 self.count_failure(cause::word(cause));
                 self.revisits.failed(page, at);
                 let (new, failures) = (done.new, done.failures);
-                self.try_again(at, page, new, failures);
+                self.try_again(at, page, new, failures, done.terms.gone_seconds);
             }
             VisitResult::Gone => {
                 self.gone.insert(page);
                 self.excluded.remove(&page);
                 self.forget(page, at);
                 if self.until == Until::Stopped {
-                    self.try_later(at + self.gone_seconds(), page);
+                    self.try_later(at + done.terms.gone_seconds, page);
                 }
             }
             VisitResult::Excluded(cause) => {
@@ -84,14 +94,14 @@ impl Keeper {
     fn copied(
         &mut self,
         page: u32,
-        weight: f64,
+        terms: PageTerms,
         at: f64,
         outcome: storage::Outcome,
         modified: Option<f64>,
     ) {
         let counts = match outcome {
             storage::Outcome::Changed => true,
-            storage::Outcome::Minor => self.config.revisit.count == Count::Body,
+            storage::Outcome::Minor => terms.minor_counts,
             _ => false,
         };
         self.status.changes += u64::from(outcome == storage::Outcome::Changed);
@@ -100,7 +110,7 @@ impl Keeper {
             self.status.first_visits += 1;
             self.status.pages_fetched += 1;
             let host = self.pages.host(page);
-            self.revisits.keep(at, page, host, weight, at, None);
+            self.revisits.keep(at, page, host, terms.rank, at, None);
             return;
         }
         self.status.revisits += 1;
@@ -112,27 +122,14 @@ impl Keeper {
         self.revisits.visited(page, at, outcome);
     }
 
-    pub(super) fn gone_seconds(&self) -> f64 {
-        self.config.revisit.gone_days * 86_400.0
-    }
-
     /// No copy this time: later, and later each time.
-    fn try_again(&mut self, at: f64, page: u32, new: bool, failures: u16) {
+    fn try_again(&mut self, at: f64, page: u32, new: bool, failures: u16, gone: f64) {
         let wait = match self.until {
             Until::FetchedOnce => super::once::retry_wait(failures),
-            Until::Stopped => Some(self.wait_after_failure(new, failures)),
+            Until::Stopped => Some(wait_after_failure(new, failures, gone)),
         };
         if let Some(wait) = wait {
             self.try_later(at + wait, page);
-        }
-    }
-
-    /// Seconds before the next try after so many failures in a row.
-    pub(super) fn wait_after_failure(&self, new: bool, failures: u16) -> f64 {
-        if new && failures >= FAILURES_TO_GIVE_UP {
-            self.gone_seconds()
-        } else {
-            retry_wait(failures)
         }
     }
 
@@ -144,7 +141,8 @@ impl Keeper {
         }
         self.revisits.failed(page, now.at);
         if self.until == Until::Stopped {
-            self.try_later(now.at + self.gone_seconds(), page);
+            let gone = self.rules.overrides.usual_terms().gone_seconds;
+            self.try_later(now.at + gone, page);
         }
     }
 

@@ -1,6 +1,7 @@
 //! What the first pass waits for, and what is being asked now: for those who watch.
 
 use super::Keeper;
+use crate::clock::Now;
 use crate::view::HeldUp;
 
 /// Hosts shown.
@@ -9,11 +10,14 @@ const SHOWN: usize = 3;
 impl Keeper {
     /// The hosts that will be the last to have all their new pages visited, and in how many seconds, as far
     /// as is known now.
-    pub(super) fn held_up(&self, at: f64) -> (Vec<HeldUp>, Option<f64>) {
+    pub(super) fn held_up(&self, now: Now) -> (Vec<HeldUp>, Option<f64>) {
         let seconds = |host: u32| {
             let (new, _) = self.lines.waiting_at(host);
             let each = self.lines.interval(host) + self.lines.courtesy(host).response;
-            new as f64 * each / f64::from(self.config.politeness.at_once)
+            let opens = self
+                .opens(now, host)
+                .map_or(0.0, |(_, opens)| opens - now.at);
+            opens + new as f64 * each / f64::from(self.lines.parallel(host))
         };
         let mut waiting: Vec<(f64, u32)> = (0..self.lines.hosts())
             .filter(|&host| self.lines.waiting_at(host).0 > 0)
@@ -26,7 +30,7 @@ impl Keeper {
             host: self.hosts[host as usize].origin.clone(),
             new_waiting: self.lines.waiting_at(host).0 as u64,
             seconds,
-            waits_for: self.host_waits_for(host, at),
+            waits_for: self.host_waits_for(host, now),
         });
         (held_up.collect(), longest)
     }

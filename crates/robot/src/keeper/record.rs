@@ -1,7 +1,7 @@
 //! What is known of all pages together, and of the crawl, as it is kept in the store: a line of
 //! JSON, then what the policy learnt.
 
-use super::{Keeper, RECORDS};
+use super::{Keeper, RECORD_BYTES, RECORDS};
 use crate::clock::{Now, Stood};
 use crate::message::Write;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,9 @@ pub(super) struct Head {
     /// visit in the log that would tell of them.
     #[serde(default)]
     of_hosts: Causes,
+    /// Bytes received for what fits a rule that limits them.
+    #[serde(default)]
+    received: BTreeMap<String, u64>,
 }
 
 /// How often something failed, by cause.
@@ -59,20 +62,40 @@ pub(crate) fn failures_of_hosts(record: &[u8]) -> Causes {
     unpack(record).map_or_else(Causes::new, |(head, _)| head.of_hosts)
 }
 
+/// What was received up to then for what fits a rule that limits it.
+pub(super) fn received(record: &[u8]) -> BTreeMap<String, u64> {
+    unpack(record).map_or_else(BTreeMap::new, |(head, _)| head.received)
+}
+
+/// A record for a crawl that takes over what another's policy learnt.
+pub(crate) fn taken_over(clock: Stood, learnt: &[u8]) -> Vec<u8> {
+    let head = Head {
+        clock,
+        ..Head::default()
+    };
+    packed(&head, learnt)
+}
+
+fn packed(head: &Head, learnt: &[u8]) -> Vec<u8> {
+    let mut record = serde_json::to_vec(head).expect("plain values");
+    record.push(b'\n');
+    record.extend(learnt);
+    record
+}
+
 impl Keeper {
     /// Has it written down.
     pub(super) fn record(&mut self, now: Now) {
         self.learnt = false;
-        self.next_record = now.at + RECORDS;
         let head = Head {
             clock: self.clock.stands(now),
             pass: self.pass.filter(|_| !self.is_quiet()),
             cut: (self.status.cut_links, self.status.cut_bodies),
             of_hosts: self.of_hosts.clone(),
+            received: self.rules.overrides.quotas.received(),
         };
-        let mut record = serde_json::to_vec(&head).expect("plain values");
-        record.push(b'\n');
-        record.extend(self.revisits.learnt());
+        let record = packed(&head, &self.revisits.learnt());
+        self.next_record = now.at + RECORDS.max(record.len() as f64 / RECORD_BYTES);
         self.writes.push(Write::Learnt(record));
     }
 }

@@ -1,10 +1,15 @@
 //! What the keeper knows again after a restart: one pass over the pages.
 
+use super::outcomes::wait_after_failure;
+use super::pages::Stage;
 use super::{Keeper, Until};
 use crate::cause;
 use crate::clock::Now;
+use crate::link_weights::LinkWeights;
 use crate::losses::Losses;
-use storage::{HostId, PageAddress, PageBrief, PageId, PageState, Store, Time};
+use crate::message::Arrived;
+use crate::overrides::PageTerms;
+use storage::{HostId, PageAddress, PageBrief, PageId, PageRow, PageState, Store, Time};
 use url::Url;
 
 /// What is taken over of a page.
@@ -37,6 +42,7 @@ impl Kept {
 impl Keeper {
     /// Takes over everything the store has; what it has no more is counted.
     pub fn restore(&mut self, now: Now, store: &Store, losses: &mut Losses) -> storage::Result<()> {
+        self.link_weights = LinkWeights::read(&self.config, store.reader());
         for host in 0..store.host_count() {
             // a damaged host keeps its number; its pages are found to have no address
             let (name, blob) = match store.host_row(HostId(host)) {
@@ -51,7 +57,7 @@ impl Keeper {
         }
         // scope and robots.txt are judged again, and counted then
         let totals = store.reader().totals()?;
-        let judged_again = [cause::OUT_OF_SCOPE, cause::ROBOTS];
+        let judged_again = [cause::OUT_OF_SCOPE, cause::ROBOTS, cause::RULE_LIMIT];
         let excluded = (totals.excluded.iter()).filter(|(cause, _)| !judged_again.contains(cause));
         let of_hosts = self.of_hosts.clone();
         for (cause, count) in totals.failed.iter().chain(excluded).chain(&of_hosts) {
@@ -65,13 +71,15 @@ impl Keeper {
                 let page = pages.next().expect("pages are numbered by 32 bits");
                 match kept {
                     Ok(kept) => {
-                        let weight = self.weight(store, page);
-                        self.restore_page(now, page, &kept, weight);
+                        let terms = self.terms(store, page, &kept);
+                        self.restore_page(now, page, &kept, terms);
                     }
                     Err(error) => self.restore_damaged(store, page, &error, losses),
                 }
             },
-        )
+        )?;
+        self.link_weights = LinkWeights::default();
+        Ok(())
     }
 
     /// A page whose row cannot be read is fetched again, as long as its URL can.
@@ -92,20 +100,46 @@ impl Keeper {
         }
     }
 
-    /// How much a page matters: URLs are read only where that depends on them.
-    fn weight(&self, store: &Store, page: PageId) -> f64 {
-        if self.rules.weights.is_empty() {
-            return 1.0;
+    /// How a page is treated: URLs are read only where that depends on them.
+    fn terms(&self, store: &Store, page: PageId, kept: &Kept) -> PageTerms {
+        let overrides = &self.rules.overrides;
+        let mut terms = overrides.usual_terms();
+        if !overrides.treats_pages_alike() {
+            let address = store.address(page).ok();
+            if let Some(url) = address.and_then(|address| Url::parse(&address.url).ok()) {
+                terms = overrides.page(&url);
+                if matches!(kept.state, PageState::Live | PageState::Redirect) && !kept.requisite {
+                    overrides.quotas.count_copy(&url);
+                }
+            }
         }
-        let address = store.address(page).ok();
-        let url = address.and_then(|address| Url::parse(&address.url).ok());
-        url.map_or(1.0, |url| self.rules.weights.of(&url))
+        terms.rank.weight *= self.link_weights.of(page);
+        terms
     }
 
     /// Puts a page where it waits.
-    fn restore_page(&mut self, now: Now, id: PageId, kept: &Kept, weight: f64) {
-        let page = id.0;
+    fn restore_page(&mut self, now: Now, id: PageId, kept: &Kept, terms: PageTerms) {
         self.add_page(id, kept.host, kept.requisite);
+        self.resume_page(now, id.0, kept, terms);
+    }
+
+    /// Puts a page that came from another robot where it waits.
+    pub(super) fn resume(&mut self, now: Now, arrived: &Arrived) {
+        let row = &arrived.row;
+        let kept = Kept {
+            host: arrived.host.0,
+            state: row.state,
+            tried: *row != PageRow::default(),
+            last_visit: row.last_visit,
+            last_failure: row.last_failure,
+            failures: row.failures_in_a_row,
+            memo: row.memo.clone(),
+            requisite: arrived.requisite,
+        };
+        self.resume_page(now, arrived.page.0, &kept, arrived.terms);
+    }
+
+    fn resume_page(&mut self, now: Now, page: u32, kept: &Kept, terms: PageTerms) {
         if !kept.tried {
             return self.wait_first(page);
         }
@@ -122,21 +156,21 @@ impl Keeper {
         match kept.state {
             PageState::New if once => self.wait_in_line(page),
             PageState::New => {
-                let wait = self.wait_after_failure(true, kept.failures);
+                let wait = wait_after_failure(true, kept.failures, terms.gone_seconds);
                 self.try_later(failed_at + wait, page);
             }
             PageState::Live | PageState::Redirect => {
                 let visited = kept.last_visit.map_or(now.at, then);
                 let memo = Some(&kept.memo[..]).filter(|memo| !memo.is_empty());
                 self.revisits
-                    .keep(now.at, page, kept.host, weight, visited, memo);
+                    .keep(now.at, page, kept.host, terms.rank, visited, memo);
                 self.status.pages_fetched += 1;
                 if let Some(pass) = self.pass {
                     if visited < pass {
                         self.wait_in_line(page);
                     }
                 } else if kept.failures > 0 {
-                    let wait = self.wait_after_failure(false, kept.failures);
+                    let wait = wait_after_failure(false, kept.failures, terms.gone_seconds);
                     self.revisits.failed(page, now.at);
                     self.try_later(failed_at + wait, page);
                 }
@@ -144,13 +178,19 @@ impl Keeper {
             PageState::Gone => {
                 self.gone.insert(page);
                 if !once {
-                    self.try_later(failed_at + self.gone_seconds(), page);
+                    self.try_later(failed_at + terms.gone_seconds, page);
                 }
             }
-            PageState::Elsewhere => self.status.pages_elsewhere += 1,
+            PageState::Elsewhere => {
+                self.pages.set(page, Stage::Elsewhere);
+                self.status.pages_elsewhere += 1;
+            }
             PageState::Excluded => {
                 let cause = kept.last_failure.map_or(0, |(_, cause)| cause);
-                if matches!(cause, cause::OUT_OF_SCOPE | cause::ROBOTS) {
+                if matches!(
+                    cause,
+                    cause::OUT_OF_SCOPE | cause::ROBOTS | cause::RULE_LIMIT
+                ) {
                     // scope and rules may be others now; judging costs no request
                     self.wait_in_line(page);
                 } else {

@@ -2,6 +2,7 @@
 
 use super::compare::Comparison;
 use crate::reading::Standpoint;
+use fetch::proxy::is_stand_in;
 use fetch::{Exchange, Truncation, Version};
 use std::sync::Mutex;
 use storage::archive::{self, HttpVersion, Original, Packed, Packer, Revisit, Truncated};
@@ -116,7 +117,8 @@ fn warc<'a>(
     archive::Exchange {
         url: from.url.as_str(),
         time: from.at,
-        ip: Some(exchange.address),
+        // behind a proxy nobody knows it
+        ip: Some(exchange.address).filter(|&address| !is_stand_in(address)),
         version: match exchange.version {
             Version::Http10 => HttpVersion::Http10,
             Version::Http11 => HttpVersion::Http11,

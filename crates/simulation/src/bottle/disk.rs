@@ -13,7 +13,7 @@ impl Bottle {
             match (self.spec.flaw, &mut visited.row) {
                 (Some(Flaw::NoMemos), Some(row)) => row.memo.clear(),
                 (Some(Flaw::StoredTooSoon), _) => {
-                    let visits = vec![page];
+                    let visits = vec![(page, None)];
                     let stored = Event::Stored(Stored {
                         visits,
                         ..Stored::default()

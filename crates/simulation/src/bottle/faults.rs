@@ -4,8 +4,13 @@ use super::happening::Happening;
 use super::killable::open;
 use super::{Bottle, COMMITS, START};
 use rand::RngExt;
+use robot::clock::Now;
+use robot::config::Config;
 use robot::view::PageWait;
-use storage::PageId;
+use robot::{moving, state_directory};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use storage::{Durability, HostId, PageId, Reader, Store, StoreOptions};
 
 /// What can be wrong on purpose; each of them once was, or could be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,12 +101,15 @@ impl Bottle {
         }
         let last = robot.keeper.close(now);
         (robot.archivist.write(last)).map_err(|error| error.to_string())?;
-        let before = self.prospects();
+        let before = self.prospects_by_url();
         self.robot = None;
+        if self.spec.moves {
+            self.config.data.0 = moved(&self.config, self.report.restarts, now)?;
+        }
         let robot = open(&self.config, &self.rules, now, self.boot, self.spec.flaw)?;
         self.robot = Some(robot);
         self.happen(self.at + COMMITS, Happening::Commit);
-        let after = self.prospects();
+        let after = self.prospects_by_url();
         let of = |wait: &PageWait| {
             let PageWait {
                 changes_per_day,
@@ -112,11 +120,14 @@ impl Bottle {
             } = *wait;
             (changes_per_day, changes_per_day_interval, chance_fresh, due)
         };
-        let differs = |(_, (old, new)): &(usize, (&PageWait, &PageWait))| of(old) != of(new);
-        let pages = before.iter().zip(&after).enumerate();
-        if let Some((page, (old, new))) = { pages }.find(differs) {
+        if !before.keys().eq(after.keys()) {
+            return Err("not the same pages before and after a restart".into());
+        }
+        let differs = |(old, new): &(&PageWait, &PageWait)| of(old) != of(new);
+        let mut pages = before.iter().zip(after.values());
+        if let Some(((page, old), new)) = pages.find(|((_, old), new)| differs(&(old, new))) {
             return Err(format!(
-                "page {page} before and after a restart:\n{old:#?}\n{new:#?}"
+                "{page} before and after a restart:\n{old:#?}\n{new:#?}"
             ));
         }
         self.report.restarts += 1;
@@ -132,9 +143,36 @@ impl Bottle {
         (0..pages).map(of).collect()
     }
 
+    /// The same by URL: a robot that takes pages over gives them numbers of its own.
+    fn prospects_by_url(&mut self) -> BTreeMap<String, PageWait> {
+        let prospects = (0..).map(PageId).zip(self.prospects());
+        let reader = &self.robot().reader;
+        let named =
+            prospects.filter_map(|(page, wait)| Some((reader.address(page).ok()?.url, wait)));
+        named.collect()
+    }
+
     /// How often pages are believed to change.
     fn beliefs(&mut self) -> Vec<Option<f64>> {
         let prospects = self.prospects();
         prospects.iter().map(|page| page.changes_per_day).collect()
     }
+}
+
+/// Takes all hosts over into a directory where there was nothing; returns it.
+fn moved(config: &Config, number: usize, now: Now) -> Result<PathBuf, String> {
+    let told = |error: storage::Error| error.to_string();
+    let from = Reader::open(&state_directory(&config.data.0)).map_err(told)?;
+    let hosts: Vec<HostId> = (0..from.host_count().map_err(told)?).map(HostId).collect();
+    let bytes = moving::export(&from, &hosts, None, now).map_err(told)?;
+    let directory = config.data.0.join(format!("moved-{number}"));
+    let options = StoreOptions {
+        durability: Durability::Buffered,
+        ..StoreOptions::default()
+    };
+    let mut store = Store::open(&state_directory(&directory), options).map_err(told)?;
+    let imported = moving::import(&mut store, config, &bytes, None, now);
+    let imported = imported.map_err(|error| error.to_string())?;
+    store.commit(&imported.unpacked.batch).map_err(told)?;
+    Ok(directory)
 }

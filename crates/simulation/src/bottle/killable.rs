@@ -64,7 +64,10 @@ pub(super) fn open(
         .map_err(told)?;
     let traps = offline::traps(config, store.reader(), None, |_| {}).map_err(told)?;
     let canonical = config.keys.canonical();
-    let seeds = config.seeds.iter().filter_map(|seed| Url::parse(seed).ok());
+    let seeds = config
+        .seeds
+        .iter()
+        .filter_map(|seed| Url::parse(&seed.url).ok());
     let seeds = seeds.map(|url| Found {
         key: canonical.key(&url),
         url,

@@ -107,7 +107,8 @@ impl Bottle {
             .reader
             .address(visit.page)
             .map_err(|e| e.to_string())?;
-        let url = match self.robot().intake.judge(visit, &known, &row, now) {
+        let robot = self.robot();
+        let url = match robot.intake.judge(&robot.reader, visit, &known, &row, now) {
             Ok(url) => url,
             Err(visited) => {
                 let unused = Event::Ended {

@@ -130,7 +130,7 @@ pub fn judge(live: &Live, data: &Path) -> Result<Judged, Box<dyn Error>> {
 
 fn config(web: &Web, running: &Running, live: &Live, data: &Path) -> Config {
     let mut config = Config {
-        seeds: vec![web.seed_url(running.port)],
+        seeds: vec![web.seed_url(running.port).into()],
         ..Config::default()
     };
     config.data.0 = data.into();

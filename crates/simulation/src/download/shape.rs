@@ -133,10 +133,10 @@ impl Shape {
         Internet::from_places(&robots, &places, derive(self.seed, 3))
     }
 
-    /// A bounded Pareto law from one page to the largest, its quantiles taken evenly, with an
+    /// Pages of each host, the largest first: a bounded Pareto law from one page to the largest, its quantiles taken evenly, with an
     /// exponent such that the sum is right: most hosts are small. (A law `largest·rank^{−a}` with
     /// that sum has no host below 20 pages.)
-    fn host_sizes(&self) -> Vec<u32> {
+    pub fn host_sizes(&self) -> Vec<u32> {
         let size = |rank: usize, exponent: f64| {
             let most = (self.largest as f64).powf(-exponent);
             let above = (rank as f64 + 0.5) / self.hosts as f64;

@@ -589,7 +589,7 @@ impl<'a> World<'a> {
         for record in records {
             if let Record::Out(_, Cargo::Url(parcel)) = record {
                 self.pairs
-                    .insert((robot, parcel.name.clone(), parcel.path.clone()));
+                    .insert((robot, parcel.name.clone(), parcel.url.clone()));
             }
         }
     }
@@ -599,7 +599,7 @@ impl<'a> World<'a> {
 fn mentions(record: &Record, url: &fleet::parcel::Parcel) -> bool {
     match record {
         Record::Admit(parcel) | Record::Waiting(parcel) | Record::Out(_, Cargo::Url(parcel)) => {
-            (&parcel.name, &parcel.path) == (&url.name, &url.path)
+            (&parcel.name, &parcel.url) == (&url.name, &url.url)
         }
         Record::Bound(name, _) | Record::Dispatched(name) => *name == url.name,
         _ => false,

@@ -1,11 +1,11 @@
 //! Taking old versions out of the archive.
 //!
-//! A file that holds something to be dropped is written anew: what is kept of it goes to the end of
-//! the archive and is synced, the page table is told the new places in one commit, and only then
+//! A file that holds something to be dropped is written anew, in steps: what is kept of it goes to the end of
+//! the archive and is synced, the page table is told the new places, and only when all of it is there
 //! the file is removed. A crash in between leaves records twice, which the next time finds; nothing
 //! that is kept is ever missing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
@@ -18,7 +18,7 @@ use super::recover::index_head;
 use super::{Archive, Place, files, open_index, sealed_index};
 use crate::Time;
 use crate::error::{Context, Result, sync_directory};
-use crate::store::{Batch, PageId, Store};
+use crate::store::{Batch, PageId, Reader, Store};
 
 const DAY: Time = 86_400_000;
 
@@ -68,52 +68,187 @@ impl Entry {
     }
 }
 
-/// Drops what is not to be kept. Nobody else uses archive and store meanwhile.
+/// Drops what is not to be kept, all at once.
 pub fn prune(archive: &mut Archive, store: &mut Store, keep: &Keep, now: Time) -> Result<Pruned> {
-    let directory = archive.directory.clone();
-    let mut pruned = Pruned {
-        before: size(&directory)?,
-        ..Pruned::default()
-    };
-    pruned.after = pruned.before;
     if keep.is_all() {
-        return Ok(pruned);
+        let before = size(&files(&archive.directory)?)?;
+        return Ok(Pruned {
+            before,
+            after: before,
+            ..Pruned::default()
+        });
     }
     // every record has its line in an index that is on disk
     archive.sync()?;
-    let referred = copies(store)?;
-    let entries = entries(&directory)?;
-    let dropped = choose(&entries, &referred, keep, now, pruned.before);
-    pruned.versions = dropped.versions;
-    if dropped.places.is_empty() {
-        return Ok(pruned);
+    let directory = archive.directory.clone();
+    let mut pruning = Pruning::plan(&directory, archive.last, store.reader(), keep, now)?;
+    if !pruning.dropped.is_empty() {
+        archive.seal()?;
     }
-    let touched: HashSet<u32> = dropped.places.iter().map(|place| place.0).collect();
-    archive.seal()?;
-    let mut gone = HashSet::new();
-    for (number, path) in files(&directory)? {
-        if (touched.contains(&number) || begins_with_a_request_of(&path, &gone)?)
-            && !rewrite(
-                archive,
-                store,
-                number,
-                &path,
-                &dropped.places,
-                &referred,
-                &mut gone,
-            )?
-        {
-            pruned.damaged_files += 1;
+    while !pruning.step(archive, store, u64::MAX)? {}
+    Ok(pruning.pruned)
+}
+
+/// What is to be dropped, a little at a time: between two steps archive and store are used as ever.
+pub struct Pruning {
+    dropped: HashSet<(u32, u64)>,
+    /// Files with something to be dropped.
+    touched: HashSet<u32>,
+    referred: HashMap<(u32, u64), PageId>,
+    /// Files not looked at yet.
+    files: VecDeque<(u32, PathBuf)>,
+    /// Ids of records that are dropped: their requests go with them.
+    gone: HashSet<String>,
+    /// The file being written anew.
+    at: Option<Rewriting>,
+    /// What was dropped so far.
+    pub pruned: Pruned,
+}
+
+struct Rewriting {
+    number: u32,
+    path: PathBuf,
+    records: Records,
+    file: File,
+    /// All of it was read once: nothing is moved before.
+    is_sound: bool,
+}
+
+impl Rewriting {
+    fn open(number: u32, path: PathBuf) -> Result<Self> {
+        Ok(Self {
+            number,
+            records: Records::open(&path)?,
+            file: File::open(&path).context("open", &path)?,
+            path,
+            is_sound: false,
+        })
+    }
+}
+
+impl Pruning {
+    /// Finds what is to be dropped from the files up to `last`, to which nothing is added any more
+    /// ([`Archive::seal`]); writes nothing.
+    pub fn plan(
+        directory: &Path,
+        last: u32,
+        reader: &Reader,
+        keep: &Keep,
+        now: Time,
+    ) -> Result<Self> {
+        let mut files = files(directory)?;
+        let before = size(&files)?;
+        files.retain(|(number, _)| *number <= last);
+        let referred = copies(reader)?;
+        let entries = entries(directory, &files)?;
+        let Dropped { places, versions } = choose(&entries, &referred, keep, now, before);
+        if places.is_empty() {
+            files.clear();
         }
+        Ok(Self {
+            touched: places.iter().map(|place| place.0).collect(),
+            dropped: places,
+            referred,
+            files: files.into(),
+            gone: HashSet::new(),
+            at: None,
+            pruned: Pruned {
+                versions,
+                before,
+                after: before,
+                damaged_files: 0,
+            },
+        })
     }
-    pruned.after = size(&directory)?;
-    Ok(pruned)
+
+    /// Goes on for about so many bytes of the archive; says whether all is done.
+    pub fn step(&mut self, archive: &mut Archive, store: &mut Store, bytes: u64) -> Result<bool> {
+        let mut batch = Batch::default();
+        let mut read = 0;
+        while read < bytes {
+            let Some(at) = &mut self.at else {
+                let Some((number, path)) = self.files.pop_front() else {
+                    self.pruned.after = size(&files(&archive.directory)?)?;
+                    return Ok(true);
+                };
+                if self.touched.contains(&number) || begins_with_a_request_of(&path, &self.gone)? {
+                    self.at = Some(Rewriting::open(number, path)?);
+                }
+                continue;
+            };
+            match at.records.next() {
+                Some(Err(_)) if !at.is_sound => {
+                    self.pruned.damaged_files += 1;
+                    self.at = None;
+                }
+                None if !at.is_sound => {
+                    at.is_sound = true;
+                    at.records = Records::open(&at.path)?;
+                }
+                Some(record) => {
+                    // one that became unreadable meanwhile is lost either way
+                    let Ok(record) = record else { continue };
+                    read += u64::from(record.place.length);
+                    if at.is_sound {
+                        self.take(&record, archive, store, &mut batch)?;
+                    }
+                }
+                None => {
+                    let (number, path) = (at.number, at.path.clone());
+                    self.at = None;
+                    archive.sync()?;
+                    store.commit(&std::mem::take(&mut batch))?;
+                    remove(&archive.directory, number, &path)?;
+                }
+            }
+        }
+        archive.sync()?;
+        store.commit(&batch)?;
+        Ok(false)
+    }
+
+    /// Moves a record to the end of the archive, if it is kept.
+    fn take(
+        &mut self,
+        record: &Record,
+        archive: &mut Archive,
+        store: &Store,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        let Some(at) = &self.at else { return Ok(()) };
+        let place = record.place;
+        let key = (at.number, place.offset);
+        if self.dropped.contains(&key) {
+            let id = record.header("WARC-Record-ID").unwrap_or_default();
+            self.gone.insert(id.to_owned());
+            return Ok(());
+        }
+        // every file says itself who made it, and a request goes with its answer
+        let with = record.header("WARC-Concurrent-To");
+        if record.kind() == "warcinfo" || with.is_some_and(|answer| self.gone.contains(answer)) {
+            return Ok(());
+        }
+        let mut bytes = vec![0; place.length as usize];
+        at.file
+            .read_exact_at(&mut bytes, place.offset)
+            .context("read", &at.path)?;
+        let moved = archive.append(&packed(record, bytes))?;
+        // a page may have another copy by now
+        if let Some(&page) = self.referred.get(&key)
+            && let Some(mut row) = store.page(page)?
+            && row.place.is_some_and(|at| (at.file, at.offset) == key)
+        {
+            row.place = Some(moved);
+            batch.pages.push((page, row));
+        }
+        Ok(())
+    }
 }
 
 /// The copies that pages have, by file and offset.
-fn copies(store: &Store) -> Result<HashMap<(u32, u64), PageId>> {
+fn copies(reader: &Reader) -> Result<HashMap<(u32, u64), PageId>> {
     let mut copies = HashMap::new();
-    for entry in store.reader().pages()? {
+    for entry in reader.pages()? {
         // what is not readable is fetched again
         if let Ok(entry) = entry
             && let Some(place) = entry.row.and_then(|row| row.place)
@@ -124,11 +259,11 @@ fn copies(store: &Store) -> Result<HashMap<(u32, u64), PageId>> {
     Ok(copies)
 }
 
-/// Every record that the indexes name, by page and in order of time.
-fn entries(directory: &Path) -> Result<Vec<Entry>> {
+/// Every record that the indexes of these files name, by page and in order of time.
+fn entries(directory: &Path, files: &[(u32, PathBuf)]) -> Result<Vec<Entry>> {
     let mut entries = Vec::new();
-    for (number, _) in files(directory)? {
-        index::each(directory, number, |entry| {
+    for (number, _) in files {
+        index::each(directory, *number, |entry| {
             entries.push(Entry {
                 url: hash(&entry.url),
                 digest: hash(&entry.digest),
@@ -273,52 +408,6 @@ fn begins_with_a_request_of(path: &Path, gone: &HashSet<String>) -> Result<bool>
     }))
 }
 
-/// Moves what is kept of a file to the end of the archive and removes the file; `false` if it is
-/// damaged, and left as it is.
-fn rewrite(
-    archive: &mut Archive,
-    store: &mut Store,
-    number: u32,
-    path: &Path,
-    dropped: &HashSet<(u32, u64)>,
-    referred: &HashMap<(u32, u64), PageId>,
-    gone: &mut HashSet<String>,
-) -> Result<bool> {
-    // nothing is moved before all of it was read
-    if Records::open(path)?.any(|record| record.is_err()) {
-        return Ok(false);
-    }
-    let file = File::open(path).context("open", path)?;
-    let mut batch = Batch::default();
-    for record in Records::open(path)?.flatten() {
-        let place = record.place;
-        let id = record.header("WARC-Record-ID").unwrap_or_default();
-        let with = record.header("WARC-Concurrent-To");
-        if dropped.contains(&(number, place.offset)) {
-            gone.insert(id.to_owned());
-            continue;
-        }
-        // every file says itself who made it, and a request goes with its answer
-        if record.kind() == "warcinfo" || with.is_some_and(|answer| gone.contains(answer)) {
-            continue;
-        }
-        let mut bytes = vec![0; place.length as usize];
-        file.read_exact_at(&mut bytes, place.offset)
-            .context("read", path)?;
-        let moved = archive.append(&packed(&record, bytes))?;
-        if let Some(&page) = referred.get(&(number, place.offset))
-            && let Some(mut row) = store.page(page)?
-        {
-            row.place = Some(moved);
-            batch.pages.push((page, row));
-        }
-    }
-    archive.sync()?;
-    store.commit(&batch)?;
-    remove(&archive.directory, number, path)?;
-    Ok(true)
-}
-
 /// A record as it is, to be written elsewhere.
 fn packed(record: &Record, bytes: Vec<u8>) -> Packed {
     Packed {
@@ -346,11 +435,11 @@ fn remove(directory: &Path, number: u32, path: &Path) -> Result<()> {
     sync_directory(directory)
 }
 
-/// Bytes of all files.
-fn size(directory: &Path) -> Result<u64> {
+/// Bytes of files.
+fn size(files: &[(u32, PathBuf)]) -> Result<u64> {
     let mut total = 0;
-    for (_, path) in files(directory)? {
-        total += std::fs::metadata(&path).context("look at", &path)?.len();
+    for (_, path) in files {
+        total += std::fs::metadata(path).context("look at", path)?.len();
     }
     Ok(total)
 }

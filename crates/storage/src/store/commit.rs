@@ -23,34 +23,8 @@ impl Store {
         if let Some(cause) = &self.broken {
             return Err(Error::Broken(cause.clone()));
         }
+        self.check(batch)?;
         let mut frame = Frame::new();
-        if !self.new_slots.is_empty() {
-            let offset = u64::from(self.pages) * admission::SLOT as u64;
-            // who reads meanwhile finds what a slot refers to
-            frame.put(Table::Urls, self.urls_end, &self.new_urls);
-            frame.put(Table::Admissions, offset, &self.new_slots);
-        }
-        for (id, row) in &batch.pages {
-            self.expect_page(*id)?;
-            if let Some(target) = row.redirect_to {
-                self.expect_page(target)?;
-            }
-            if let Some((archive, _)) = row.away
-                && !self.archives.has(archive)
-            {
-                return Err(Error::NoSuchArchive(archive.0));
-            }
-            at_most(
-                "what is learnt of a page",
-                row.memo.len(),
-                brief::MEMO_LIMIT,
-            )?;
-            let number = u64::from(id.0);
-            let offset = number * page::SLOT as u64;
-            frame.put(Table::Pages, offset, &page::encode(row));
-            let offset = number * brief::SLOT as u64;
-            frame.put(Table::Briefs, offset, &brief::encode(row));
-        }
         let learnt = next(
             Record::Learnt,
             &self.learnt,
@@ -64,21 +38,15 @@ impl Store {
             &mut frame,
         )?;
         let (extents, hosts_end) = self.write_hosts(&batch.hosts, &mut frame)?;
-        if !batch.observations.is_empty() {
-            let mut bytes = Vec::with_capacity(batch.observations.len() * observation::RECORD);
-            for observation in &batch.observations {
-                self.expect_page(observation.page)?;
-                observation::encode(observation, &mut bytes);
-            }
-            let offset = self.observations * observation::RECORD as u64;
-            frame.put(Table::Observations, offset, &bytes);
-        }
         let outbox = self.outbox.put(batch, &self.reader.tables, &mut frame)?;
         self.archives.put(&mut frame);
-        if frame.is_empty() {
+        let is_empty =
+            self.new_slots.is_empty() && batch.pages.is_empty() && batch.observations.is_empty();
+        if frame.is_empty() && is_empty {
             return Ok(());
         }
         let entry = self.account_for(batch, &extents, &mut frame)?;
+        self.write_pages(batch, &mut frame);
         self.journal.append(&mut frame).inspect_err(|error| {
             if let Error::Broken(cause) = error {
                 self.broken = Some(cause.clone());
@@ -106,6 +74,7 @@ impl Store {
         let segment = self.observations / observation::SEGMENT;
         self.observations += batch.observations.len() as u64;
         self.apply(&frame)?;
+        self.index.keep_up(&self.reader, self.pages);
         if self.observations / observation::SEGMENT > segment {
             let kept = self.options.segments_kept();
             if let Err(error) = self.reader.tables.drop_segments(kept) {
@@ -116,6 +85,53 @@ impl Store {
             tracing::warn!(%error, "no checkpoint; the journal grows");
         }
         Ok(())
+    }
+
+    /// Whether all that a batch refers to is there.
+    fn check(&self, batch: &Batch) -> Result<()> {
+        for (id, row) in &batch.pages {
+            self.expect_page(*id)?;
+            if let Some(target) = row.redirect_to {
+                self.expect_page(target)?;
+            }
+            if let Some((archive, _)) = row.away
+                && !self.archives.has(archive)
+            {
+                return Err(Error::NoSuchArchive(archive.0));
+            }
+            at_most(
+                "what is learnt of a page",
+                row.memo.len(),
+                brief::MEMO_LIMIT,
+            )?;
+        }
+        let mut visits = batch.observations.iter();
+        visits.try_for_each(|visit| self.expect_page(visit.page))
+    }
+
+    /// Puts new pages, rows and visits into `frame`. Whoever reads meanwhile finds what is referred to:
+    /// hosts and the summary before pages, URLs before slots, pages before the rows that lead to them.
+    fn write_pages(&self, batch: &Batch, frame: &mut Frame) {
+        if !self.new_slots.is_empty() {
+            let offset = u64::from(self.pages) * admission::SLOT as u64;
+            frame.put(Table::Urls, self.urls_end, &self.new_urls);
+            frame.put(Table::Admissions, offset, &self.new_slots);
+        }
+        for (id, row) in &batch.pages {
+            let number = u64::from(id.0);
+            let offset = number * page::SLOT as u64;
+            frame.put(Table::Pages, offset, &page::encode(row));
+            let offset = number * brief::SLOT as u64;
+            frame.put(Table::Briefs, offset, &brief::encode(row));
+        }
+        if !batch.observations.is_empty() {
+            let mut bytes = Vec::with_capacity(batch.observations.len() * observation::RECORD);
+            for observation in &batch.observations {
+                observation::encode(observation, &mut bytes);
+            }
+            let offset = self.observations * observation::RECORD as u64;
+            frame.put(Table::Observations, offset, &bytes);
+        }
     }
 
     /// Puts the hosts of a commit into `frame`; returns where they will be and the new end.

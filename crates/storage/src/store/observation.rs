@@ -154,6 +154,7 @@ pub struct Observations {
     chunk: Vec<u8>,
     used: usize,
     damaged: u64,
+    dropped: u64,
 }
 
 impl Observations {
@@ -170,6 +171,7 @@ impl Observations {
             chunk: Vec::new(),
             used: 0,
             damaged: 0,
+            dropped: 0,
         })
     }
 
@@ -186,6 +188,11 @@ impl Observations {
     /// Records passed over because their bytes were not what was written.
     pub fn damaged(&self) -> u64 {
         self.damaged
+    }
+
+    /// Records passed over because their files had been dropped before they were read.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
     }
 
     /// The next observation; `None` when there are no more for now.
@@ -269,7 +276,9 @@ impl Observations {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error).context("open", &path),
         }
-        self.next = self.next.max(found * SEGMENT);
+        let oldest = found * SEGMENT;
+        self.dropped += oldest.saturating_sub(self.next);
+        self.next = self.next.max(oldest);
         Ok(true)
     }
 }

@@ -1,6 +1,7 @@
 //! Reading a store, also while another process writes to it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::account::{Account, Counted, count_pages};
@@ -18,6 +19,11 @@ use crate::error::{Error, Result};
 const CHUNK: u32 = 1024;
 /// A row that is just being overwritten looks damaged; it is looked at this often before it counts.
 const LOOKS: u32 = 3;
+
+/// Whether what stands in the slot of a page is what was written.
+fn is_whole(slot: &[u8]) -> bool {
+    admission::Slot::decode(slot).is_some()
+}
 
 /// A view of what is committed. It takes no lock and writes nothing.
 pub struct Reader {
@@ -197,33 +203,84 @@ impl Reader {
         Ok(found)
     }
 
-    /// How many pages were admitted and committed.
+    /// How many pages were admitted and committed. A slot that is not whole is just being written.
     pub fn page_count(&self) -> Result<u32> {
         let length = self.tables.length(Table::Admissions)?;
-        Ok(length.div_ceil(admission::SLOT as u64) as u32)
+        Ok((length / admission::SLOT as u64) as u32)
     }
 
-    /// The page with this canonical key. Reads the fingerprints of all pages, on all cores:
-    /// [`crate::Store::find`] does not.
+    /// The page with this canonical key. Goes through the pages that are in no index yet, on all cores.
     pub fn find(&self, key: &str) -> Result<Option<PageId>> {
-        let fingerprint = self.key.fingerprint(key).to_le_bytes();
+        let fingerprint = self.key.fingerprint(key);
         let pages = self.page_count()?;
-        let look = |number: u64| -> Result<Option<PageId>> {
-            let range = block(number, pages);
-            let mut bytes = vec![0; range.len() * admission::SLOT];
-            let offset = u64::from(range.start) * admission::SLOT as u64;
-            self.tables.read(Table::Admissions, &mut bytes, offset)?;
-            let mut slots = range.zip(bytes.chunks_exact(admission::SLOT));
-            let found = slots.find(|(_, slot)| {
-                slot.starts_with(&fingerprint) && admission::Slot::decode(slot).is_some()
-            });
-            Ok(found.map(|(id, _)| PageId(id)))
+        let (candidates, unknown) = self.index_of_key(fingerprint, pages);
+        for id in candidates {
+            if self
+                .with_fingerprint(id.0..id.0 + 1, fingerprint)?
+                .is_some()
+            {
+                return Ok(Some(id));
+            }
+        }
+        let look = |number: u64| {
+            let range = block(unknown[number as usize], pages);
+            self.with_fingerprint(range, fingerprint)
         };
-        let found = in_order(blocks(pages), look, |found| match found {
+        let found = in_order(unknown.len() as u64, look, |found| match found {
             Ok(None) => Ok(()),
             found => Err(found),
         });
         found.err().unwrap_or(Ok(None))
+    }
+
+    /// The pages with these canonical keys, in order of admission. However many they are, the
+    /// fingerprints of all pages are read once.
+    pub fn find_all<'a>(&self, keys: impl IntoIterator<Item = &'a str>) -> Result<Vec<PageId>> {
+        let wanted: HashSet<_> = keys
+            .into_iter()
+            .map(|key| self.key.fingerprint(key).to_le_bytes())
+            .collect();
+        let pages = self.page_count()?;
+        let look = |number: u64| -> Result<Vec<PageId>> {
+            let mut found = Vec::new();
+            self.admitted(block(number, pages), |id, slot| {
+                let is_wanted = slot
+                    .first_chunk()
+                    .is_some_and(|print| wanted.contains(print));
+                if is_wanted && is_whole(slot) {
+                    found.push(id);
+                }
+            })?;
+            Ok(found)
+        };
+        let mut all = Vec::new();
+        in_order(blocks(pages), look, |found: Result<Vec<PageId>>| {
+            all.extend(found?);
+            Ok::<_, Error>(())
+        })?;
+        Ok(all)
+    }
+
+    /// Looks at the slots of these pages.
+    fn admitted(&self, pages: Range<u32>, mut at: impl FnMut(PageId, &[u8])) -> Result<()> {
+        let mut bytes = vec![0; pages.len() * admission::SLOT];
+        let offset = u64::from(pages.start) * admission::SLOT as u64;
+        self.tables.read(Table::Admissions, &mut bytes, offset)?;
+        for (id, slot) in pages.zip(bytes.chunks_exact(admission::SLOT)) {
+            at(PageId(id), slot);
+        }
+        Ok(())
+    }
+
+    /// The page of a range that has this fingerprint.
+    fn with_fingerprint(&self, pages: Range<u32>, fingerprint: u128) -> Result<Option<PageId>> {
+        let mut found = None;
+        self.admitted(pages, |id, slot| {
+            if found.is_none() && slot.starts_with(&fingerprint.to_le_bytes()) && is_whole(slot) {
+                found = Some(id);
+            }
+        })?;
+        Ok(found)
     }
 
     /// The URL of a page and how it was found.

@@ -6,11 +6,14 @@ use std::path::Path;
 use super::account::Account;
 use super::archives::Archives;
 use super::host::{Extent, UNIT};
+use super::index::Indexer;
 use super::journal::{Frame, Journal, journal_path, journals, replay};
 use super::outbox::Outbox;
 use super::record::{self, Record};
 use super::tables::{Table, Tables, noted_lengths};
-use super::{Damage, HostId, Reader, Seen, Store, StoreOptions, brief, directory, migrate, page};
+use super::{
+    Damage, HostId, Reader, Seen, Store, StoreOptions, admission, brief, directory, migrate, page,
+};
 use crate::error::{Context, Result, sync_directory};
 
 pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
@@ -39,7 +42,15 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
         identity = directory::write_identity(directory, identity.key)?;
         reader.version = identity.version;
     }
+    // a slot that was cut is one that is not readable: its number is not given again
+    let slots = reader.tables.length(Table::Admissions)?;
+    let whole = slots.next_multiple_of(admission::SLOT as u64);
+    if whole > slots {
+        reader.tables.truncate(Table::Admissions, whole)?;
+    }
     let pages = reader.page_count()?;
+    let mut index = Indexer::open(directory, pages)?;
+    index.keep_up(&reader, pages);
 
     let mut urls_end = reader.tables.length(Table::Urls)?;
     // no URL is shorter than http://a/ and its end, whatever the table says
@@ -82,6 +93,7 @@ pub(super) fn open(directory: &Path, options: StoreOptions) -> Result<Store> {
         None => make_account(&mut reader, &mut journal, &hosts)?,
     };
     Ok(Store {
+        index,
         account,
         outbox,
         archives,

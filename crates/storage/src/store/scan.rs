@@ -6,6 +6,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use super::brief::{self, Admitted, PageBrief};
+use super::index::pieces;
 use super::tables::Table;
 use super::{HostId, PageId, Reader, admission};
 use crate::error::{Error, Result};
@@ -143,30 +144,38 @@ impl Reader {
         mut take: impl FnMut(T),
     ) -> Result<u64> {
         let pages = self.page_count()?;
-        let first = u64::from(from.0 / BLOCK);
+        let mut places: Vec<(u64, Option<Vec<u16>>)> = match host {
+            Some(host) => (self.whereabouts(&[host].into())?.into_iter())
+                .map(|(block, offsets)| (block.into(), offsets))
+                .collect(),
+            None => (0..blocks(pages)).map(|block| (block, None)).collect(),
+        };
+        places.retain(|(number, _)| *number >= u64::from(from.0 / BLOCK));
         let make = |number: u64| -> Result<(Vec<T>, u64)> {
-            let mut range = block(first + number, pages);
+            let (number, offsets) = &places[number as usize];
+            let mut range = block(*number, pages);
+            let pieces = pieces(&range, offsets.as_deref());
             range.start = range.start.max(from.0).min(range.end);
             let mut made = Vec::with_capacity(range.len());
-            let expected = self.read_urls(range, host, |id, url| {
-                if let Ok(url) = str::from_utf8(url) {
-                    made.push(read(id, url));
-                }
-            })?;
+            let mut expected = 0;
+            for piece in pieces {
+                let piece = piece.start.max(range.start)..piece.end.max(range.start);
+                expected += self.read_urls(piece, host, |id, url| {
+                    if let Ok(url) = str::from_utf8(url) {
+                        made.push(read(id, url));
+                    }
+                })?;
+            }
             let unreadable = expected - made.len() as u64;
             Ok((made, unreadable))
         };
         let mut unreadable = 0;
-        in_order(
-            blocks(pages).saturating_sub(first),
-            make,
-            |made: Result<(Vec<T>, u64)>| {
-                let (made, lost) = made?;
-                unreadable += lost;
-                made.into_iter().for_each(&mut take);
-                Ok(())
-            },
-        )?;
+        in_order(places.len() as u64, make, |made: Result<(Vec<T>, u64)>| {
+            let (made, lost) = made?;
+            unreadable += lost;
+            made.into_iter().for_each(&mut take);
+            Ok(())
+        })?;
         Ok(unreadable)
     }
 

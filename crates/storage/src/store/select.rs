@@ -3,8 +3,10 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
+use std::ops::Range;
 
 use super::brief::PageBrief;
+use super::index::{Whereabouts, pieces};
 use super::scan::{BLOCK, in_order};
 use super::summary::{NOWHERE, Zone};
 use super::{HostId, PageId, PageState, Reader};
@@ -90,7 +92,10 @@ impl Reader {
         most: usize,
         after: Option<&Mark>,
     ) -> Result<Selected> {
-        let mut blocks = self.blocks(wanted, order)?;
+        let places = (wanted.hosts.as_ref())
+            .map(|hosts| self.whereabouts(hosts))
+            .transpose()?;
+        let mut blocks = self.blocks(wanted, order, places.as_ref())?;
         if let (Order::Found, Some(Mark(_, last))) = (order, after) {
             // a list of all goes on where it was
             blocks.retain(|Mark(_, first)| first.0.saturating_add(BLOCK) > last.0);
@@ -116,9 +121,18 @@ impl Reader {
             (now, rest) = rest.split_at(wave.min(rest.len()));
             wave = (wave * 2).min(WAVE);
             let worst = best.peek().filter(|_| is_full).cloned();
+            let between = (after, worst.as_ref());
             let look = |number: u64| {
-                let Mark(_, first) = &now[number as usize];
-                self.candidates(*first, wanted, order, worst.as_ref(), after)
+                let Mark(_, PageId(first)) = now[number as usize];
+                let offsets = places
+                    .as_ref()
+                    .and_then(|of| of[&(first / BLOCK)].as_deref());
+                let block = first..self.page_count()?.min(first.saturating_add(BLOCK));
+                let (mut found, mut lost) = (Vec::new(), 0);
+                for piece in pieces(&block, offsets) {
+                    lost += self.candidates(piece, wanted, order, between, &mut found)?;
+                }
+                Ok((found, lost))
             };
             in_order(now.len() as u64, look, |found: Result<(Vec<Mark>, u64)>| {
                 let (found, lost) = found?;
@@ -144,18 +158,25 @@ impl Reader {
     }
 
     /// The blocks that may have wanted pages: the least key they offer, and their first page.
-    fn blocks(&self, wanted: &Wanted, order: Order) -> Result<Vec<Mark>> {
+    fn blocks(
+        &self,
+        wanted: &Wanted,
+        order: Order,
+        places: Option<&Whereabouts>,
+    ) -> Result<Vec<Mark>> {
         let pages = self.page_count()?;
         let count = pages.div_ceil(BLOCK) as usize;
         let zones = self.zones()?.filter(|zones| zones.len() >= count);
         let first = |block: usize| PageId(block as u32 * BLOCK);
+        let is_place =
+            |block: &usize| places.is_none_or(|places| places.contains_key(&(*block as u32)));
         let Some(zones) = zones else {
             // nothing is known of any: all are looked at
             let any = |block| Mark(Key::None, first(block));
-            return Ok((0..count).map(any).collect());
+            return Ok((0..count).filter(is_place).map(any).collect());
         };
         let zones = zones.into_iter().take(count).enumerate();
-        let wanted = zones.filter(|(_, zone)| wanted.may_be_in(zone));
+        let wanted = zones.filter(|(block, zone)| wanted.may_be_in(zone) && is_place(block));
         Ok(wanted
             .map(|(block, zone)| Mark(self.offer(order, &zone), first(block)))
             .collect())
@@ -176,21 +197,20 @@ impl Reader {
         }
     }
 
-    /// The wanted pages of a block that come between two others, and how many were not readable.
+    /// Adds the wanted pages of a range that come between two others; returns how many were not
+    /// readable.
     fn candidates(
         &self,
-        first: PageId,
+        range: Range<u32>,
         wanted: &Wanted,
         order: Order,
-        worst: Option<&Mark>,
-        after: Option<&Mark>,
-    ) -> Result<(Vec<Mark>, u64)> {
-        let range = first.0..self.page_count()?.min(first.0.saturating_add(BLOCK));
+        (after, worst): (Option<&Mark>, Option<&Mark>),
+        found: &mut Vec<Mark>,
+    ) -> Result<u64> {
         let is_between = |key: &Key, id: PageId| {
             after.is_none_or(|after| (key, id) > (&after.0, after.1))
                 && worst.is_none_or(|worst| (key, id) < (&worst.0, worst.1))
         };
-        let mut found = Vec::new();
         let mut unreadable = 0;
         let mut readable = HashSet::new();
         self.read_wanted(range.clone(), wanted.hosts.as_ref(), |page| {
@@ -224,6 +244,6 @@ impl Reader {
             })?;
             unreadable += readable.len() as u64;
         }
-        Ok((found, unreadable))
+        Ok(unreadable)
     }
 }

@@ -173,6 +173,11 @@ impl Tables {
         self.flat[table.place()].as_deref()
     }
 
+    /// A table that is one file, for others to read.
+    pub(crate) fn shared(&self, table: Table) -> Option<Arc<File>> {
+        self.flat[table.place()].clone()
+    }
+
     pub(crate) fn length(&self, table: Table) -> Result<u64> {
         let Some(file) = self.file(table) else {
             return Ok(0);

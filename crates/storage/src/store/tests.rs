@@ -1,6 +1,7 @@
 //! What is committed comes back, whatever happens to the files.
 
 mod damage;
+mod indexing;
 mod outbox;
 mod packages;
 mod rows;

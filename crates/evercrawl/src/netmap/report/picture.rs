@@ -20,7 +20,7 @@ pub fn draw(store: &Store) -> Result<String> {
         .into_iter()
         .filter_map(|(name, point)| Some((name, point?)))
         .collect();
-    let measurements = store.measurements()?;
+    let measurements = store.measurements(0.0)?;
     let routes = store.routes()?;
     let targets: BTreeSet<IpAddr> = measurements
         .iter()

@@ -1,3 +1,4 @@
+use super::super::Observation;
 use super::*;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -6,6 +7,30 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const DAY: f64 = 86_400.0;
 /// The first guess of a crawl that was told nothing: once a week.
 const WEEKLY: f64 = 1.0 / (7.0 * DAY);
+
+/// What was found of a page, and what is believed of it.
+type Page = (Findings, Belief);
+
+fn begin(population: &Population, host: usize) -> Page {
+    (Findings::default(), population.begin(host))
+}
+
+/// A visit to a page that is visited about as often as all others.
+fn observe(
+    population: &mut Population,
+    host: usize,
+    (findings, belief): &mut Page,
+    interval: f64,
+    observation: Observation,
+) {
+    findings.learn(interval, interval, observation);
+    let changed = observation.changed(interval);
+    population.observe(host, belief, findings, interval, changed);
+}
+
+fn stated(population: &Population, host: usize, (findings, belief): &Page) -> Rate {
+    population.rate(host, belief, findings)
+}
 
 fn bit(changed: bool) -> Observation {
     if changed {
@@ -19,14 +44,14 @@ fn bit(changed: bool) -> Observation {
 #[test]
 fn a_page_that_changed_at_every_visit_may_change_at_any_rate_above() {
     let mut population = Population::new(WEEKLY);
-    let mut page = population.begin(0);
+    let mut page = begin(&population, 0);
     for _ in 0..25 {
-        population.observe(0, &mut page, 1.0, Observation::Changed);
+        observe(&mut population, 0, &mut page, 1.0, Observation::Changed);
     }
-    let rate = population.rate(0, &page);
+    let rate = stated(&population, 0, &page);
     assert!(rate.low > 0.3 && rate.low < 10.0, "{rate:?}");
     assert!(rate.high > 50.0, "the data set no upper bound: {rate:?}");
-    let chance = population.chance_unchanged(&page, 1.0);
+    let chance = population.chance_unchanged(&page.1, 1.0);
     assert!(chance < 0.1, "{chance}");
 }
 
@@ -34,13 +59,13 @@ fn a_page_that_changed_at_every_visit_may_change_at_any_rate_above() {
 fn a_page_that_never_changed_has_no_lower_bound() {
     for guess in [WEEKLY, WEEKLY * 1e5, WEEKLY * 1e-5] {
         let mut population = Population::new(guess);
-        let mut page = population.begin(0);
+        let mut page = begin(&population, 0);
         for _ in 0..20 {
-            population.observe(0, &mut page, DAY, Observation::Unchanged);
+            observe(&mut population, 0, &mut page, DAY, Observation::Unchanged);
         }
-        let rate = population.rate(0, &page);
+        let rate = stated(&population, 0, &page);
         assert!(rate.low < 0.01 / DAY && rate.high < 0.5 / DAY, "{rate:?}");
-        assert!(population.chance_unchanged(&page, DAY) > 0.9);
+        assert!(population.chance_unchanged(&page.1, DAY) > 0.9);
     }
 }
 
@@ -52,21 +77,21 @@ fn guesses_wrong_by_any_factor_are_forgotten_after_a_few_visits() {
         let stated = [1e-5, 1.0, 1e5].map(|factor| {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(5);
             let mut population = Population::new(rate * factor);
-            let mut pages = vec![population.begin(0); 1_000];
+            let mut pages = vec![begin(&population, 0); 1_000];
             for _ in 0..5 {
                 for page in &mut pages {
                     let interval = rng.random_range(0.2..2.0) / rate;
                     let changed = rng.random::<f64>() > (-rate * interval).exp();
-                    population.observe(0, page, interval, bit(changed));
+                    observe(&mut population, 0, page, interval, bit(changed));
                 }
             }
-            let within = |page: &&Belief| {
-                let stated = population.rate(0, page);
-                stated.low <= rate && rate <= stated.high
+            let within = |page: &&Page| {
+                let interval = stated(&population, 0, page);
+                interval.low <= rate && rate <= interval.high
             };
             assert!(pages.iter().filter(within).count() >= 850);
             let chance =
-                |(page, age): (&Belief, f64)| population.chance_unchanged(page, age / rate);
+                |(page, age): (&Page, f64)| population.chance_unchanged(&page.1, age / rate);
             pages.iter().zip(ages()).map(chance).sum::<f64>() / 1_000.0
         });
         let truth = ages().map(|age| (-age).exp()).sum::<f64>() / 1_000.0;
@@ -87,9 +112,9 @@ fn ages() -> impl Iterator<Item = f64> {
 #[test]
 fn counted_changes_have_the_gamma_distribution_they_should() {
     for (changes, time) in [(3.0, 1.0), (40.0, 1e-4), (900.0, 1e7)] {
-        let belief = Belief::counted(changes, time);
+        let findings = Findings::counted(changes, time);
         let flat = Prior([1.0; KNOTS]);
-        let posterior = Posterior::new(&belief.findings, &flat);
+        let posterior = Posterior::new(&findings, &flat);
         let pace = posterior.pace();
         assert!((pace.alpha / changes - 1.0).abs() < 0.02, "{pace:?}");
         assert!((pace.beta / time - 1.0).abs() < 0.02, "{pace:?}");
@@ -104,10 +129,10 @@ fn a_host_lends_its_pages_what_it_knows() {
     let mut population = Population::new(WEEKLY);
     for host in 0..2 {
         for _ in 0..30 {
-            let mut page = population.begin(host);
+            let mut page = begin(&population, host);
             for _ in 0..10 {
                 // one changes daily, the other not
-                population.observe(host, &mut page, 3.0 * DAY, bit(host == 0));
+                observe(&mut population, host, &mut page, 3.0 * DAY, bit(host == 0));
             }
         }
     }
@@ -138,19 +163,19 @@ proptest! {
     #[test]
     fn nothing_that_visits_tell_breaks_it(visits in observations(), log in -20.0..20.0f64) {
         let mut population = Population::new(10f64.powf(log));
-        let mut pages = vec![population.begin(0); 12];
+        let mut pages = vec![begin(&population, 0); 12];
         for (page, interval, observation) in visits {
-            population.observe(page % 3, &mut pages[page], interval, observation);
-            let rate = population.rate(page % 3, &pages[page]);
+            observe(&mut population, page % 3, &mut pages[page], interval, observation);
+            let rate = stated(&population, page % 3, &pages[page]);
             prop_assert!(rate.low > 0.0 && rate.high.is_finite(), "{rate:?}");
             prop_assert!(rate.low <= rate.median && rate.median <= rate.high, "{rate:?}");
             let mut last = 1.0;
             for age in [0.0, 1e-9, 1.0, 1e5, 1e12, f64::INFINITY] {
-                let chance = population.chance_unchanged(&pages[page], age);
+                let chance = population.chance_unchanged(&pages[page].1, age);
                 prop_assert!((0.0..=last + 1e-12).contains(&chance), "{chance} at {age}");
                 last = chance;
             }
-            prop_assert_eq!(Belief::from_bytes(&pages[page].to_bytes()), Some(pages[page]));
+            prop_assert_eq!(read(&bytes(&pages[page])), Some(pages[page]));
         }
     }
 
@@ -160,41 +185,52 @@ proptest! {
     fn sums_are_those_of_the_pages_that_are_there(visits in observations()) {
         let mut population = Population::new(WEEKLY);
         let empty = population.all;
-        let mut pages = vec![population.begin(0); 12];
+        let mut pages = vec![begin(&population, 0); 12];
         for (page, interval, observation) in visits {
-            population.observe(page % 3, &mut pages[page], interval, observation);
+            observe(&mut population, page % 3, &mut pages[page], interval, observation);
         }
         let mut again = Population::new(WEEKLY);
         again.relearn(&population.learnt());
         for (number, page) in pages.iter().enumerate() {
-            again.restore(number % 3, page);
+            again.restore(number % 3, &page.1);
         }
         again.hosts.resize(3, Spread::EMPTY);
         population.hosts.resize(3, Spread::EMPTY);
         prop_assert_eq!(&again, &population);
         for (number, page) in pages.iter_mut().enumerate() {
-            population.remove(number % 3, page);
+            population.remove(number % 3, &mut page.1);
         }
         prop_assert_eq!(population.all, empty);
     }
 }
 
+fn bytes((findings, belief): &Page) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    findings.write(&mut Writer(&mut bytes));
+    belief.write(&mut Writer(&mut bytes));
+    bytes
+}
+
+fn read(bytes: &[u8]) -> Option<Page> {
+    let mut from = Reader(bytes);
+    let page = (Findings::read(&mut from)?, Belief::read(&mut from)?);
+    from.is_over().then_some(page)
+}
+
 #[test]
-fn a_belief_is_thirty_six_bytes_and_refuses_what_is_none() {
-    assert_eq!(size_of::<Belief>(), 36);
+fn a_page_is_thirty_six_bytes_and_what_is_none_is_refused() {
+    assert_eq!(size_of::<Page>(), 36);
     let mut population = Population::new(WEEKLY);
-    let mut page = Belief::default();
-    population.observe(0, &mut page, 1.0, Observation::Changed);
-    let bytes = page.to_bytes();
-    assert_eq!(Belief::from_bytes(&bytes), Some(page));
-    assert!(Belief::from_bytes(&bytes[1..]).is_none());
-    let mut other = bytes;
-    other[0] = 9;
-    assert!(Belief::from_bytes(&other).is_none());
-    other = bytes;
-    other[1..5].copy_from_slice(&f32::NAN.to_le_bytes());
-    assert!(Belief::from_bytes(&other).is_none());
-    other = bytes;
-    other[29..33].copy_from_slice(&0f32.to_le_bytes());
-    assert!(Belief::from_bytes(&other).is_none(), "no pace");
+    let mut page = Page::default();
+    observe(&mut population, 0, &mut page, 1.0, Observation::Changed);
+    let whole = bytes(&page);
+    assert_eq!(read(&whole), Some(page));
+    assert!(read(&whole[1..]).is_none());
+    let with = |place: usize, number: f32| {
+        let mut other = whole.clone();
+        other[place..place + 4].copy_from_slice(&number.to_le_bytes());
+        read(&other)
+    };
+    assert!(with(0, f32::NAN).is_none());
+    assert!(with(28, 0.0).is_none(), "no pace");
 }

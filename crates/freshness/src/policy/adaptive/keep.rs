@@ -2,6 +2,7 @@
 
 use super::{Adaptive, Outlook, Page};
 use crate::estimate::Evidence;
+use crate::policy::Seen;
 use crate::record::{Reader, Writer};
 
 fn write_evidence(evidence: Evidence, to: &mut Writer) {
@@ -15,21 +16,21 @@ fn read_evidence(from: &mut Reader) -> Option<Evidence> {
 }
 
 impl Page {
-    /// All but what is judged anew.
+    /// All but what is kept whatever the policy, and what is judged anew.
     pub(super) fn write(&self, to: &mut Writer) {
         write_evidence(self.evidence, to);
         write_evidence(self.recent, to);
         write_evidence(self.latest, to);
-        to.f64(self.last);
         to.f32(self.age);
         to.f32(self.interval);
     }
 
-    pub(super) fn read(weight: f64, from: &mut Reader) -> Option<Self> {
+    pub(super) fn read(weight: f64, seen: Seen, from: &mut Reader) -> Option<Self> {
         let mut page = Self::new(read_evidence(from)?, weight);
+        page.findings = seen.findings;
+        page.last = seen.last;
         page.recent = read_evidence(from)?;
         page.latest = read_evidence(from)?;
-        page.last = from.f64()?;
         page.age = from
             .any_f32()
             .filter(|age| age.is_nan() || age.is_finite() && *age >= 0.0)?;

@@ -2,7 +2,7 @@
 
 use super::edition::{Edition, Terms};
 use super::{Place, Priced, Worth};
-use crate::policy::Policy;
+use crate::policy::Seen;
 use crate::record::{Reader, Writer};
 use crate::{PageId, ServerId};
 
@@ -40,6 +40,7 @@ impl<W: Worth> Priced<W> {
         page: PageId,
         server: ServerId,
         weight: f64,
+        seen: Seen,
         mut from: Reader,
     ) -> Option<()> {
         if from.u8()? != W::TAG {
@@ -47,9 +48,9 @@ impl<W: Worth> Priced<W> {
         }
         let number = from.u32()?;
         let tried = from.any_f64().filter(|tried| !tried.is_infinite())?;
-        self.worth.restore(page, server, weight, &mut from)?;
-        if tried < 0.0 && self.held(page) == 0.0 {
-            self.hold(page, -tried);
+        self.worth.restore(page, server, weight, seen, &mut from)?;
+        if tried < 0.0 {
+            self.set_held(page, -tried as f32);
         }
         // reviewed since, or judged by the edition that holds in the first place
         let behind =

@@ -81,3 +81,96 @@ fn other_policies_keep_the_least_interval_too() {
         assert!(fast > 20 && still < 2000, "{name}: {visits:?}");
     }
 }
+
+/// Pages of one host that change all the time: visits to each in ten days, and the least and the most time between
+/// two of them.
+fn busy(pages: &[Rank]) -> Vec<(usize, f64, f64)> {
+    let mut revisits = Revisits::new("default", 0.0, 1.0 / DAY, 1, None).unwrap();
+    revisits.set_limits(LIMITS);
+    revisits.set_budget(0.0, 1.0);
+    revisits.add_host(0.0, 1.0);
+    for (page, rank) in (0..).zip(pages) {
+        revisits.keep(0.0, page, 0, *rank, 0.0, None);
+    }
+    let mut seen = vec![(0, f64::INFINITY, 0.0f64); pages.len()];
+    let mut last = vec![0.0; pages.len()];
+    let mut now = 0.0;
+    while now < 10.0 * DAY {
+        match revisits.next(now) {
+            Next::Visit(page) => {
+                let since = now - std::mem::replace(&mut last[page as usize], now);
+                let (visits, least, most) = &mut seen[page as usize];
+                (*visits, *least, *most) = (*visits + 1, least.min(since), most.max(since));
+                revisits.visited(page, now, Outcome::Changed);
+            }
+            Next::Wait(at) => now = at.max(now.next_up()),
+            Next::Idle => panic!("nothing to do"),
+        }
+    }
+    seen
+}
+
+#[test]
+fn pages_may_have_limits_of_their_own() {
+    let slow = Limits {
+        least_interval: 6.0 * 3600.0,
+        most_interval: 12.0 * 3600.0,
+        least_chance: 0.0,
+    };
+    let rank = |page: usize| Rank {
+        weight: 1.0,
+        limits: (page % 2 == 1).then_some(slow),
+    };
+    let pages: Vec<Rank> = (0..20).map(rank).collect();
+    for (page, (visits, least, most)) in busy(&pages).into_iter().enumerate() {
+        if page % 2 == 0 {
+            assert!(visits > 2000 && least >= 299.0, "{page}: {visits} {least}");
+        } else {
+            assert!((19..=40).contains(&visits), "{page}: {visits}");
+            let hours = (least / 3600.0, most / 3600.0);
+            assert!(hours.0 > 5.99 && hours.1 < 12.1, "{page}: {hours:?}");
+        }
+    }
+}
+
+/// Visits in 60 days to one of 50 pages, of which the budget pays for one visit to each a day.
+fn visits_to_one(weight: f64) -> usize {
+    let rate = |page: u32| 1.0 / (3600.0 * f64::from(1 + page % 5));
+    let mut revisits = Revisits::new("default", 0.0, 1.0 / DAY, 1, None).unwrap();
+    revisits.set_budget(0.0, 50.0 / DAY);
+    revisits.add_host(0.0, 1.0);
+    for page in 0..50 {
+        revisits.keep(0.0, page, 0, 1.0, 0.0, None);
+    }
+    revisits.weigh(7, weight);
+    revisits.weigh(99, weight);
+    assert_eq!(revisits.weight(7), Some(weight));
+    let (mut count, mut now) = (0, 0.0);
+    let mut last = [0.0; 50];
+    while now < 60.0 * DAY {
+        match revisits.next(now) {
+            Next::Visit(page) => {
+                count += usize::from(page == 7);
+                let since: f64 = now - std::mem::replace(&mut last[page as usize], now);
+                let outcome = if since * rate(page) > 1.0 {
+                    Outcome::Changed
+                } else {
+                    Outcome::Unchanged
+                };
+                revisits.visited(page, now, outcome);
+            }
+            Next::Wait(at) => now = at.max(now.next_up()),
+            Next::Idle => panic!("nothing to do"),
+        }
+    }
+    count
+}
+
+#[test]
+fn a_page_that_matters_more_is_visited_more_often_from_then_on() {
+    let (usual, heavy) = (visits_to_one(1.0), visits_to_one(20.0));
+    assert!(
+        2 * heavy > 3 * usual,
+        "{heavy} visits, {usual} without the weight"
+    );
+}

@@ -101,6 +101,18 @@ impl Trial {
 
 /// The methods that know only measured pairs.
 fn by_pairs(experiment: &Experiment, seed: u64) -> Vec<(Method, Judgement)> {
+    vec![
+        (Method::EndHosts, by_hosts(experiment)),
+        (
+            Method::Vivaldi,
+            by_springs(experiment, Springs::Absolute, seed),
+        ),
+        (Method::Relative, by_coordinates(experiment, seed)),
+    ]
+}
+
+/// Shortest paths that go through hosts only.
+pub fn by_hosts(experiment: &Experiment) -> Judgement {
     let links: Vec<Link> = experiment
         .measured
         .iter()
@@ -110,23 +122,22 @@ fn by_pairs(experiment: &Experiment, seed: u64) -> Vec<(Method, Judgement)> {
             weight_ms: p.rtt_ms,
         })
         .collect();
-    let mut judged = vec![(
-        Method::EndHosts,
-        by_path(experiment, &Graph::new(experiment.hosts, &links)),
-    )];
-    for (method, springs) in [
-        (Method::Vivaldi, Springs::Absolute),
-        (Method::Relative, Springs::Relative),
-    ] {
-        let settings = Settings {
-            springs,
-            seed,
-            ..Settings::default()
-        };
-        let space = Embedding::fit(experiment.hosts, &experiment.measured, &settings);
-        judged.push((method, judge(experiment, |a, b| space.rtt_ms(a, b))));
-    }
-    judged
+    by_path(experiment, &Graph::new(experiment.hosts, &links))
+}
+
+/// Coordinates with our springs.
+pub fn by_coordinates(experiment: &Experiment, seed: u64) -> Judgement {
+    by_springs(experiment, Springs::Relative, seed)
+}
+
+fn by_springs(experiment: &Experiment, springs: Springs, seed: u64) -> Judgement {
+    let settings = Settings {
+        springs,
+        seed,
+        ..Settings::default()
+    };
+    let space = Embedding::fit(experiment.hosts, &experiment.measured, &settings);
+    judge(experiment, |a, b| space.rtt_ms(a, b))
 }
 
 fn by_path(experiment: &Experiment, graph: &Graph) -> Judgement {

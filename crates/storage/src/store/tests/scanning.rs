@@ -154,3 +154,21 @@ fn many_threads_keep_the_order() {
     assert!(ended.is_err());
     assert_eq!(taken, 11);
 }
+
+#[test]
+fn many_keys_are_looked_up_at_once() {
+    let directory = fast_directory();
+    let store = many(directory.path());
+    let reader = store.reader();
+    let wanted = [7, 0, BLOCK, 3 * BLOCK + 99, 7];
+    let mut keys: Vec<String> = wanted.map(url).into();
+    keys.push("http://nowhere.example/".into());
+    let mut one_by_one: Vec<PageId> = (keys.iter())
+        .filter_map(|key| reader.find(key).unwrap())
+        .collect();
+    one_by_one.sort_unstable();
+    one_by_one.dedup();
+    let found = reader.find_all(keys.iter().map(String::as_str)).unwrap();
+    assert_eq!(found, one_by_one);
+    assert_eq!(found.len(), 4);
+}

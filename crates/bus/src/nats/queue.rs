@@ -1,0 +1,240 @@
+//! Messages: a work queue a group, a subject and a durable consumer a reader. Whatever is neither
+//! acknowledged nor worked on comes again; what comes too often is buried by the reader itself,
+//! because a server's own limit would leave it in the stream, unread and uncounted.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::jetstream::consumer::{PullConsumer, pull};
+use async_nats::jetstream::message::{Acker, PublishMessage};
+use async_nats::jetstream::{AckKind, Message as Stored};
+use bytes::Bytes;
+use fleet::io::Outcome;
+use fleet::parcel::{Message, Subject};
+use fleet::wire::{encode, limits};
+use futures_util::StreamExt;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
+
+use super::{Answer, Inner, PAUSE};
+use crate::delivery::{Arrival, Delivered, Verdict};
+use crate::{BusError, DeadLetter};
+
+/// Why a letter is dead.
+const REASON: &str = "Evercrawl-Reason";
+/// Most bytes that are asked for at once.
+const BATCH_BYTES: usize = 16 << 20;
+/// A message is worked on for so many times the wait for its acknowledgement; then another reader
+/// may try.
+const LONGEST: u32 = 20;
+
+impl Inner {
+    pub(super) async fn publish(&self, subject: Subject, message: &Message) -> Outcome {
+        let bytes = encode(message);
+        if bytes.len() > limits::MESSAGE {
+            self.tally.oversized.one();
+            return Outcome::Refused;
+        }
+        let until = Instant::now() + self.layout.patience;
+        let (name, bytes) = (self.names.subject(subject), Bytes::from(bytes));
+        loop {
+            let message = PublishMessage::build().payload(bytes.clone());
+            match self.attempt(subject.group, &name, message).await {
+                Answer::Stored(sequence) => return Outcome::Done(sequence),
+                Answer::Other | Answer::No(_) => {
+                    self.tally.full.one();
+                    return Outcome::Refused;
+                }
+                // no leader: surely not stored, so that it may be tried again
+                Answer::Nobody if Instant::now() < until => sleep(PAUSE).await,
+                Answer::Nobody => return Outcome::Unknown,
+                Answer::Silence => {
+                    self.tally.ambiguous.one();
+                    return Outcome::Unknown;
+                }
+            }
+        }
+    }
+
+    pub(super) async fn dead_letters(
+        &self,
+        most: usize,
+    ) -> Result<(u64, Vec<DeadLetter>), BusError> {
+        let name = self.names.dead();
+        let silent = |_| Self::silent(&name);
+        let stream = self.home.get_stream(&name).await.map_err(silent)?;
+        let state = &stream.cached_info().state;
+        let mut letters = Vec::new();
+        for sequence in (state.first_sequence..=state.last_sequence)
+            .rev()
+            .take(most)
+        {
+            let Ok(found) = stream.get_raw_message(sequence).await else {
+                continue;
+            };
+            let reason = found.headers.get(REASON).map(ToString::to_string);
+            letters.push(DeadLetter {
+                subject: found.subject.to_string(),
+                reason: reason.unwrap_or_default(),
+                bytes: found.payload.to_vec(),
+            });
+        }
+        Ok((state.messages, letters))
+    }
+}
+
+/// Reads a subject until nobody wants to hear any more.
+pub(super) async fn consume(
+    inner: Arc<Inner>,
+    subject: Subject,
+) -> Result<mpsc::UnboundedReceiver<Arrival>, BusError> {
+    let consumer = inner.consumer(subject).await?;
+    let (arrivals, receiver) = mpsc::unbounded_channel();
+    let reader = Reader {
+        inner,
+        subject,
+        consumer,
+        arrivals,
+        held: HashMap::new(),
+        number: 0,
+    };
+    tokio::spawn(reader.run());
+    Ok(receiver)
+}
+
+struct Reader {
+    inner: Arc<Inner>,
+    subject: Subject,
+    consumer: PullConsumer,
+    /// Never has more than the consumer allows in flight.
+    arrivals: mpsc::UnboundedSender<Arrival>,
+    held: HashMap<u64, (Acker, Instant)>,
+    number: u64,
+}
+
+impl Reader {
+    async fn run(mut self) {
+        let (to, mut verdicts) = mpsc::unbounded_channel();
+        let mut work = interval(self.inner.layout.ack_wait / 3);
+        work.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let arrivals = self.arrivals.clone();
+        loop {
+            let mut batch = self.ask().await;
+            // the answer may have been lost with the connection
+            let late = sleep_until(Instant::now() + 2 * self.inner.layout.attempt);
+            tokio::pin!(late);
+            loop {
+                tokio::select! {
+                    () = arrivals.closed() => return,
+                    () = &mut late => break,
+                    _ = work.tick() => self.work().await,
+                    Some(verdict) = verdicts.recv() => {
+                        self.judge(verdict).await;
+                        if batch.is_none() {
+                            break;
+                        }
+                    }
+                    next = next(&mut batch) => match next {
+                        Some(Ok(message)) => self.take(message, &to).await,
+                        Some(Err(_)) => {
+                            sleep(PAUSE).await;
+                            break;
+                        }
+                        None => break,
+                    }
+                }
+            }
+        }
+    }
+
+    /// As many messages as there is room for.
+    async fn ask(&self) -> Option<pull::Batch> {
+        let room = (self.inner.layout.in_flight as usize).saturating_sub(self.held.len());
+        if room == 0 {
+            return None;
+        }
+        let batch = (self.consumer.batch())
+            .max_messages(room)
+            .max_bytes(BATCH_BYTES)
+            .expires(self.inner.layout.attempt);
+        match batch.messages().await {
+            Ok(batch) => Some(batch),
+            Err(error) => {
+                tracing::debug!(%error, "no batch");
+                sleep(PAUSE).await;
+                None
+            }
+        }
+    }
+
+    async fn take(&mut self, message: Stored, to: &mpsc::UnboundedSender<Verdict>) {
+        let times = message.info().map_or(1, |info| info.delivered.max(1)) as u64;
+        if times > self.inner.layout.deliveries {
+            let reason = format!("delivered {} times without an end", times - 1);
+            if self.bury(message, &reason).await {
+                self.inner.tally.given_up.one();
+                let _ = self.arrivals.send(Arrival::GivenUp);
+            }
+            return;
+        }
+        match limits::message(&message.payload) {
+            Ok(content) => {
+                let (_, acker) = message.split();
+                self.number += 1;
+                self.held.insert(self.number, (acker, Instant::now()));
+                let delivered = Delivered::new(content, times, self.number, to.clone());
+                let _ = self.arrivals.send(Arrival::Message(delivered));
+            }
+            Err(error) => {
+                if self.bury(message, &error.to_string()).await {
+                    self.inner.tally.unreadable.one();
+                    let _ = self.arrivals.send(Arrival::Unreadable(error));
+                }
+            }
+        }
+    }
+
+    /// Puts it among the dead letters; if that fails it comes again.
+    async fn bury(&self, message: Stored, reason: &str) -> bool {
+        let letter = PublishMessage::build()
+            .payload(message.payload.clone())
+            .header(REASON, reason);
+        let name = self.inner.names.dead_of(self.subject);
+        tracing::warn!(subject = %message.subject, reason, "a dead letter");
+        let buried = self.inner.attempt(self.subject.group, &name, letter).await;
+        matches!(buried, Answer::Stored(_)) && message.ack().await.is_ok()
+    }
+
+    async fn judge(&mut self, verdict: Verdict) {
+        match verdict {
+            Verdict::Done(number) => {
+                if let Some((acker, _)) = self.held.remove(&number)
+                    && let Err(error) = acker.ack().await
+                {
+                    tracing::debug!(%error, "an acknowledgement was not sent");
+                }
+            }
+            Verdict::Dropped(number) => {
+                self.held.remove(&number);
+            }
+        }
+    }
+
+    /// Tells the server that what we hold is worked on.
+    async fn work(&mut self) {
+        let longest: Duration = self.inner.layout.ack_wait * LONGEST;
+        for (acker, since) in self.held.values() {
+            if since.elapsed() < longest {
+                let _ = acker.ack_with(AckKind::Progress).await;
+            }
+        }
+    }
+}
+
+async fn next(batch: &mut Option<pull::Batch>) -> Option<Result<Stored, async_nats::Error>> {
+    match batch {
+        Some(batch) => batch.next().await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,72 @@
+//! Pages that many pages link to matter more.
+
+use super::{Answers, Crawler, html, missing, say};
+
+/// All pages link to /hub, and one to /lone.
+fn site(last: u8) -> Answers {
+    let links: Vec<String> = (0..15)
+        .map(|page| format!("<a href=/{page}>{page}</a> "))
+        .collect();
+    let links = links.concat();
+    Answers::new(last, move |path| match path {
+        "/robots.txt" => missing(),
+        "/" => html(&format!(
+            "<p>The front page.</p>{links}<a href=/lone>lone</a> <a href=/>self</a>"
+        )),
+        "/hub" | "/lone" => html(&format!("<p>The page {path}, at the end of all links.</p>")),
+        _ => html(&format!(
+            "<p>The page {path}.</p><a href=/hub>hub</a> <a href=/hub#again>hub</a>"
+        )),
+    })
+}
+
+fn weight(crawler: &Crawler, url: &str) -> f64 {
+    let why: serde_json::Value =
+        serde_json::from_str(&say(crawler, &["why", "--json", url])).unwrap();
+    why["weight"].as_f64().unwrap_or(1.0)
+}
+
+/// Only a crawl at work knows how much pages matter.
+fn wait_for_answers(crawler: &Crawler) {
+    super::wait_until("it answers", || {
+        let status = say(crawler, &["status", "--json"]);
+        status.contains("\"running\":true") && status.contains("\"silent\":false")
+    });
+}
+
+#[test]
+fn links_weigh_and_are_remembered() {
+    let site = site(161);
+    let mut crawler = Crawler::new(&[site.url("/")])
+        .with("weights.links", "1.0")
+        .with("revisit.least_interval", "\"1h\"")
+        .with("rules", "[{ pages = \"/lone\", weight = 3.0 }]");
+    crawler.once(60);
+    assert_eq!(site.asked().len(), 19, "{:?}", site.asked());
+    for start in 0..2 {
+        // after a kill what was kept at the end of the first start is still known
+        let process = crawler.start(&[]);
+        wait_for_answers(&crawler);
+        // fifteen pages link to the hub, one to the others, none to the front page
+        assert_eq!(
+            weight(&crawler, &site.url("/hub")),
+            1.0 + 4.0,
+            "start {start}"
+        );
+        assert_eq!(weight(&crawler, &site.url("/3")), 2.0);
+        assert_eq!(weight(&crawler, &site.url("/lone")), 6.0);
+        assert_eq!(weight(&crawler, &site.url("/")), 1.0);
+        let why = say(&crawler, &["why", &site.url("/lone")]);
+        assert!(
+            why.contains("weight     6 (others: 1)") && why.contains("weight = 3.0 (rule 1)"),
+            "{why}"
+        );
+        process.kill();
+    }
+    // settings of another start hold for all pages
+    crawler = crawler.with("weights.links", "0.5");
+    let process = crawler.start(&[]);
+    wait_for_answers(&crawler);
+    assert_eq!(weight(&crawler, &site.url("/hub")), 3.0);
+    process.kill();
+}

@@ -1,0 +1,119 @@
+//! How much pages matter by the number of pages that link there.
+//!
+//! A page's links are counted once, when it is fetched for the first time: they are looked up then anyway. Two bytes a page
+//! are held, and kept with the store now and then: after a crash the links of the last pages are not counted, which
+//! costs some weight and nothing else.
+
+use crate::config::{Config, LinksFrom};
+use storage::{PageId, Reader, Store};
+
+/// The name of the note with the counts.
+const NOTE: &str = "links";
+/// Pages further on are not counted.
+const MOST_PAGES: usize = storage::NOTE_LIMIT / 2;
+/// Links counted before the counts are kept again: a few, and a share of the pages.
+const KEEP_LEAST: usize = 100_000;
+const KEEP_SHARE: usize = 4;
+
+/// The counts of links, and what they are worth.
+#[derive(Debug, Default)]
+pub struct LinkWeights {
+    /// Nothing where links do not matter.
+    factor: f64,
+    other_hosts: bool,
+    /// Pages that link to each page.
+    counts: Vec<u16>,
+    counted: usize,
+}
+
+impl LinkWeights {
+    /// As the configuration has it, with what was counted before. What cannot be read is counted no more.
+    pub fn read(config: &Config, reader: &Reader) -> Self {
+        let mut weights = Self {
+            factor: config.weights.links,
+            other_hosts: config.weights.links_from == LinksFrom::Hosts,
+            counts: Vec::new(),
+            counted: 0,
+        };
+        if weights.matter()
+            && let Ok(Some((_, kept))) = reader.read_note(NOTE)
+        {
+            let (pairs, _) = kept.as_chunks::<2>();
+            weights.counts = pairs.iter().map(|pair| u16::from_le_bytes(*pair)).collect();
+        }
+        weights
+    }
+
+    /// Whether links matter at all.
+    pub fn matter(&self) -> bool {
+        self.factor > 0.0
+    }
+
+    /// What a page's weight is multiplied with.
+    pub fn of(&self, page: PageId) -> f64 {
+        if !self.matter() {
+            return 1.0;
+        }
+        let count = self.counts.get(page.0 as usize).copied().unwrap_or(0);
+        1.0 + self.factor * (1.0 + f64::from(count)).log2()
+    }
+
+    /// Whether links within a host do not count.
+    pub fn are_from_other_hosts(&self) -> bool {
+        self.other_hosts
+    }
+
+    /// Counts the links of a page, by the pages that they lead to.
+    pub fn count(&mut self, from: PageId, mut to: Vec<PageId>) {
+        to.sort_unstable();
+        to.dedup();
+        for page in to {
+            let at = page.0 as usize;
+            if page == from || at >= MOST_PAGES {
+                continue;
+            }
+            if self.counts.len() <= at {
+                self.counts.resize(at + 1, 0);
+            }
+            self.counts[at] = self.counts[at].saturating_add(1);
+            self.counted += 1;
+        }
+    }
+
+    /// Keeps the counts, if there is enough that is new; or at the end, if there is any.
+    pub fn keep(&mut self, store: &Store, end: bool) {
+        let enough = KEEP_LEAST.max(self.counts.len() / KEEP_SHARE);
+        if self.counted == 0 || !end && self.counted < enough {
+            return;
+        }
+        self.counted = 0;
+        let bytes: Vec<u8> = self
+            .counts
+            .iter()
+            .flat_map(|count| count.to_le_bytes())
+            .collect();
+        if let Err(error) = store.note(NOTE, &bytes) {
+            tracing::warn!(%error, "the counts of links are not kept");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_page_counts_once_and_none_for_itself() {
+        let mut weights = LinkWeights {
+            factor: 1.0,
+            ..LinkWeights::default()
+        };
+        weights.count(PageId(0), [3, 0, 3, 2].map(PageId).into());
+        weights.count(PageId(1), vec![PageId(3)]);
+        weights.count(PageId(2), vec![PageId(3)]);
+        assert_eq!(weights.counts, [0, 0, 1, 3]);
+        assert_eq!(weights.of(PageId(2)), 2.0);
+        assert_eq!(weights.of(PageId(3)), 3.0);
+        assert_eq!(weights.of(PageId(77)), 1.0);
+    }
+}
