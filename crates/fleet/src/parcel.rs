@@ -72,6 +72,14 @@ impl Parcel {
         }
     }
 
+    /// What stands behind the host.
+    pub fn path(&self) -> &str {
+        let Some((_, rest)) = self.url.split_once("://") else {
+            return &self.url;
+        };
+        rest.find('/').map_or("/", |at| &rest[at..])
+    }
+
     /// Who has to deal with it next: the owner of its server, or who knows the server.
     pub fn unit(&self) -> Unit {
         self.server

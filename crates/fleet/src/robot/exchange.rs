@@ -175,7 +175,7 @@ impl Robot {
         self.levels.iter().all(|level| {
             let plan = level.plan.as_ref();
             let seat = plan.and_then(|plan| plan.seat(level.branch));
-            seat.is_none_or(|seat| seat.filter.takes_page(&parcel.name, &parcel.path))
+            seat.is_none_or(|seat| seat.filter.takes_page(&parcel.name, parcel.path()))
         })
     }
 
