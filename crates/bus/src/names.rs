@@ -132,6 +132,7 @@ fn of_what(what: What) -> String {
         What::Plan => "plan".to_owned(),
         What::Grant => "grant".to_owned(),
         What::Quiet => "quiet".to_owned(),
+        What::Charter => "charter".to_owned(),
         What::Lease(robot) => format!("lease.{robot}"),
         What::Summary(group) => format!("summary.{group}"),
     }
@@ -142,6 +143,7 @@ fn what(name: &str) -> Option<What> {
         None if name == "plan" => What::Plan,
         None if name == "grant" => What::Grant,
         None if name == "quiet" => What::Quiet,
+        None if name == "charter" => What::Charter,
         Some(("lease", id)) => What::Lease(RobotId(id.strip_prefix('r')?.parse().ok()?)),
         Some(("summary", id)) => What::Summary(GroupId(id.strip_prefix('g')?.parse().ok()?)),
         _ => return None,
@@ -170,6 +172,7 @@ mod tests {
             What::Plan,
             What::Grant,
             What::Quiet,
+            What::Charter,
             What::Lease(RobotId(u64::MAX)),
             What::Summary(GroupId(0)),
         ] {

@@ -45,6 +45,9 @@ pub enum FetchError {
     /// Whoever asked wanted the connection for something better.
     #[error("given up: too slow while others waited")]
     GivenUp,
+    /// The gate did not let the request pass: nothing of it was sent.
+    #[error("the server may not be asked now")]
+    Barred,
 }
 
 /// What went wrong while resolving a name.
@@ -128,6 +131,7 @@ impl FetchError {
             Self::Disconnected => (62, "disconnected"),
             Self::GivenUp => (63, "given-up"),
             Self::Proxy(_) => (64, "proxy"),
+            Self::Barred => (65, "barred"),
         }
     }
 
@@ -187,6 +191,7 @@ mod tests {
             FetchError::GivenUp,
             FetchError::NameRefused,
             FetchError::proxy("x"),
+            FetchError::Barred,
         ];
         let codes: HashSet<u8> = all.iter().map(FetchError::code).collect();
         let causes: HashSet<&str> = all.iter().map(FetchError::cause).collect();

@@ -9,7 +9,7 @@ use crate::options::Options;
 use crate::patience::Patience;
 use crate::pool::{Key, Pool};
 use crate::proxy;
-use crate::request::{Method, Request, Target, is_field_value};
+use crate::request::{Method, Request, Step, Target, is_field_value};
 use hickory_resolver::TokioResolver;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -138,6 +138,7 @@ impl Fetcher {
                 Ok(exchange) => return Ok(exchange),
             }
         }
+        request.pass(Step::Connect)?;
         let connecting = Instant::now();
         let connection = shared.connect(&prepared).await?;
         shared
@@ -187,6 +188,7 @@ impl Shared {
             is_plain,
             asks_proxy,
         } = prepared;
+        request.pass(Step::Write)?;
         let limits = &self.options.limits;
         let max_body = request.max_body.unwrap_or(limits.body);
         let mut patience = Patience::new(self.options.timeouts, request.received.cloned());

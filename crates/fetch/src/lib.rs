@@ -27,4 +27,4 @@ pub use fetcher::{BuildError, Fetcher, NO_CONTACT};
 pub use head::Headers;
 pub use options::{DnsOptions, Drip, IdleOptions, Limits, Options, Timeouts};
 pub use proxy::Proxy;
-pub use request::{Method, Request, Validators, is_header};
+pub use request::{Gate, Method, Request, Step, Validators, is_header};

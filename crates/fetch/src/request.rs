@@ -37,6 +37,27 @@ pub struct Request<'a> {
     pub max_body: Option<u64>,
     /// Where the bytes received are counted as they come, for whoever watches.
     pub received: Option<&'a Arc<AtomicU64>>,
+    /// Who has a say in whether the server may be contacted.
+    pub gate: Option<Gate<'a>>,
+}
+
+/// Asked before a connection is made, and again last before the request's bytes are written.
+#[derive(Clone, Copy)]
+pub struct Gate<'a>(pub &'a (dyn Fn(Step) -> bool + Send + Sync));
+
+/// What the gate is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// To connect.
+    Connect,
+    /// To write the request, which leaves at once if it may.
+    Write,
+}
+
+impl std::fmt::Debug for Gate<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Gate")
+    }
 }
 
 /// The methods of a crawler.
@@ -74,6 +95,15 @@ impl<'a> Request<'a> {
             accept: None,
             max_body: None,
             received: None,
+            gate: None,
+        }
+    }
+
+    /// Whether the gate lets it take this step.
+    pub(crate) fn pass(&self, step: Step) -> Result<(), FetchError> {
+        match self.gate {
+            Some(gate) if !gate.0(step) => Err(FetchError::Barred),
+            _ => Ok(()),
         }
     }
 

@@ -1,9 +1,10 @@
 //! What a robot's protocol hears and wants. Whoever drives it has the bus, the store and the clock.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::identity::{GroupId, Millis, Session, Text, Unit};
+use crate::identity::{GroupId, Millis, RobotId, Session, Text, Unit};
 use crate::key::{Key, Value};
 use crate::moves::Ages;
 use crate::parcel::{Message, Parcel, Subject};
@@ -97,8 +98,17 @@ pub enum Input {
     Load {
         /// Visits wanted at each price.
         demand: crate::demand::Curve,
-        /// Nothing to fetch and nothing under way.
+        /// Nothing to fetch and nothing under way, and nothing waits in the subjects that the robot
+        /// reads, delivered or not.
         idle: bool,
+    },
+    /// How busy the robot is, from 0 to 100, and in how many milliseconds its siblings answer it:
+    /// whoever is quick and has time answers for the group.
+    Measured {
+        /// Of itself.
+        load: u8,
+        /// Medians of several measurements.
+        responses: BTreeMap<RobotId, u32>,
     },
     /// The robot is to leave the fleet.
     Leave,

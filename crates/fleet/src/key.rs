@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::demand::Curve;
+use crate::filter::Filter;
 use crate::identity::{GroupId, Member, RobotId, Session};
 use crate::plan::{Plan, Version};
 use crate::record::Shared;
@@ -30,6 +31,8 @@ pub enum What {
     Lease(RobotId),
     /// How a group that is a direct member is doing.
     Summary(GroupId),
+    /// What the group's owners want of it.
+    Charter,
 }
 
 /// What is under a key.
@@ -45,8 +48,33 @@ pub enum Value {
     Summary(Summary),
     /// See [`What::Quiet`].
     Quiet(Quiet),
+    /// See [`What::Charter`].
+    Charter(Charter),
 }
-wire_enum!(Value { 0 => Plan(plan), 1 => Grant(grant), 2 => Lease(lease), 3 => Summary(summary), 4 => Quiet(quiet) });
+wire_enum!(Value { 0 => Plan(plan), 1 => Grant(grant), 2 => Lease(lease), 3 => Summary(summary), 4 => Quiet(quiet), 5 => Charter(charter) });
+
+/// What a group's owners want of it. They write it; the group's partitioner carries it out when
+/// it is safe.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Charter {
+    /// Higher with every change: an older one is never carried out after a newer.
+    pub number: u64,
+    /// The group above; nothing for the fleet.
+    pub parent: Option<GroupId>,
+    /// Groups that are to be members.
+    pub groups: Vec<GroupId>,
+    /// What members take.
+    pub filters: BTreeMap<Member, Filter>,
+    /// Members share by the ring alone: the nodes of one robot.
+    pub ring: bool,
+}
+wire_struct!(Charter {
+    number,
+    parent,
+    groups,
+    filters,
+    ring
+});
 
 /// How far a member has come with the plans of the groups above it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -112,6 +140,10 @@ pub struct Lease {
     pub leaving: bool,
     /// In units of an average robot.
     pub capacity: u32,
+    /// How busy it is, from 0 to 100.
+    pub load: u8,
+    /// Milliseconds that its siblings take to answer it.
+    pub responses: BTreeMap<RobotId, u32>,
     /// With plans and budget.
     pub progress: Progress,
 }
@@ -121,6 +153,8 @@ wire_struct!(Lease {
     sealed,
     leaving,
     capacity,
+    load,
+    responses,
     progress
 });
 
@@ -129,6 +163,8 @@ wire_struct!(Lease {
 pub struct Summary {
     /// The group's partitioner.
     pub maker: RobotId,
+    /// Higher every time that it is written: a sign of life.
+    pub beat: u64,
     /// Of all robots together.
     pub capacity: u32,
     /// Who answers for the group.
@@ -138,6 +174,7 @@ pub struct Summary {
 }
 wire_struct!(Summary {
     maker,
+    beat,
     capacity,
     representatives,
     progress

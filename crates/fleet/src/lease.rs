@@ -94,14 +94,14 @@ impl Holder {
     }
 }
 
-/// Everybody else's side: when each session was last heard of.
+/// Everybody else's side: when each session, or each group, was last heard of.
 #[derive(Clone, Debug)]
-pub struct Observer {
+pub struct Observer<Who = Session> {
     term: Term,
-    heard: BTreeMap<Session, (u64, Millis)>,
+    heard: BTreeMap<Who, (u64, Millis)>,
 }
 
-impl Observer {
+impl<Who: Copy + Ord> Observer<Who> {
     /// Nobody heard yet.
     pub fn new(term: Term) -> Self {
         Self {
@@ -111,32 +111,32 @@ impl Observer {
     }
 
     /// A revision of a session's key was received. Only one not seen before is a sign of life.
-    pub fn heard(&mut self, session: Session, revision: u64, now: Millis) {
-        let entry = self.heard.entry(session).or_insert((revision, now));
+    pub fn heard(&mut self, who: Who, revision: u64, now: Millis) {
+        let entry = self.heard.entry(who).or_insert((revision, now));
         if revision > entry.0 {
             *entry = (revision, now);
         }
     }
 
-    /// A session that others know: its time begins now at the latest.
-    pub fn expect(&mut self, session: Session, now: Millis) {
-        self.heard.entry(session).or_insert((0, now));
+    /// One that others know: its time begins now at the latest.
+    pub fn expect(&mut self, who: Who, now: Millis) {
+        self.heard.entry(who).or_insert((0, now));
     }
 
-    /// When the session counts as expired, unless it is heard of.
-    pub fn expiry(&self, session: Session) -> Option<Millis> {
-        let (_, at) = self.heard.get(&session)?;
+    /// When it counts as expired, unless it is heard of.
+    pub fn expiry(&self, who: Who) -> Option<Millis> {
+        let (_, at) = self.heard.get(&who)?;
         Some(at + self.term.lasts + self.term.margin)
     }
 
-    /// Whether the session's time is over.
-    pub fn expired(&self, session: Session, now: Millis) -> bool {
-        self.expiry(session).is_some_and(|expiry| now >= expiry)
+    /// Whether its time is over.
+    pub fn expired(&self, who: Who, now: Millis) -> bool {
+        self.expiry(who).is_some_and(|expiry| now >= expiry)
     }
 
-    /// Nobody needs to know of the session any more.
-    pub fn forget(&mut self, session: Session) {
-        self.heard.remove(&session);
+    /// Nobody needs to know of it any more.
+    pub fn forget(&mut self, who: Who) {
+        self.heard.remove(&who);
     }
 }
 

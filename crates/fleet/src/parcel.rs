@@ -1,6 +1,7 @@
 //! What robots send each other.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use crate::identity::{GroupId, Member, RobotId, Session, Text, Unit};
 use crate::moves::Notice;
@@ -13,41 +14,70 @@ use crate::wire::{wire_enum, wire_struct};
 pub struct Parcel {
     /// The host name.
     pub name: Text,
-    /// Path and query.
-    pub path: Text,
+    /// What to ask for, as the finder knows it.
+    pub url: Text,
     /// The server that the register bound the name to, once it did.
     pub server: Option<IpAddr>,
     /// Links from a seed.
     pub depth: u16,
     /// Redirects so far.
     pub redirects: u8,
-    /// When a sitemap says that it changed, in days since 1970.
-    pub dated: Option<u32>,
+    /// When it was found, in milliseconds since 1970 by the finder's wall clock.
+    pub found: u64,
+    /// When a sitemap says that it changed, in milliseconds since 1970.
+    pub dated: Option<u64>,
     /// The page that links here.
     pub referrer: Option<Text>,
+    /// It is no page, but something to be done for another host.
+    pub errand: Option<Errand>,
 }
 wire_struct!(Parcel {
     name,
-    path,
+    url,
     server,
     depth,
     redirects,
+    found,
     dated,
-    referrer
+    referrer,
+    errand
 });
+
+/// A robots.txt that redirects to another host is fetched by that host's owner, in its own turn, and
+/// the answer goes back. Whoever asked asks again if none comes, so nobody inherits errands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Errand {
+    /// Whose robots.txt it is: scheme, name and port.
+    pub of: Text,
+    /// Redirects followed so far.
+    pub hops: u8,
+    /// What it comes to; nothing in a question.
+    pub answer: Option<Arc<[u8]>>,
+}
+wire_struct!(Errand { of, hops, answer });
 
 impl Parcel {
     /// A URL that nothing more is known of.
-    pub fn new(name: Text, path: Text) -> Self {
+    pub fn new(name: Text, url: Text) -> Self {
         Self {
             name,
-            path,
+            url,
             server: None,
             depth: 0,
             redirects: 0,
+            found: 0,
             dated: None,
             referrer: None,
+            errand: None,
         }
+    }
+
+    /// What stands behind the host.
+    pub fn path(&self) -> &str {
+        let Some((_, rest)) = self.url.split_once("://") else {
+            return &self.url;
+        };
+        rest.find('/').map_or("/", |at| &rest[at..])
     }
 
     /// Who has to deal with it next: the owner of its server, or who knows the server.
@@ -68,6 +98,16 @@ pub enum Cargo {
 wire_enum!(Cargo { 0 => Url(parcel), 1 => Moved(notice) });
 
 impl Cargo {
+    /// How many bytes of a message it takes, roughly.
+    pub(crate) fn bytes(&self) -> usize {
+        let Self::Url(parcel) = self else { return 128 };
+        let texts = [Some(&parcel.url), parcel.referrer.as_ref()];
+        let texts: usize = texts.into_iter().flatten().map(|text| text.len()).sum();
+        let errand = parcel.errand.as_ref();
+        let answer = errand.and_then(|errand| errand.answer.as_ref());
+        128 + parcel.name.len() + texts + answer.map_or(0, |answer| answer.len())
+    }
+
     /// The unit it is about.
     pub fn unit(&self) -> Unit {
         match self {

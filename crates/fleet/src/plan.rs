@@ -34,8 +34,10 @@ pub enum Standing {
     Active,
     /// Has none any more, and is handing over what it had.
     Leaving,
+    /// A group without robots: it has no share, and nothing is asked of it.
+    Empty,
 }
-wire_enum!(Standing { 0 => Active, 1 => Leaving });
+wire_enum!(Standing { 0 => Active, 1 => Leaving, 2 => Empty });
 
 /// A member as a plan knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +93,13 @@ pub struct Plan {
     pub dead: Vec<Session>,
     /// Blocks of addresses and the members they go to. The ring has the rest, so a plan is total.
     pub table: Vec<(Block, Member)>,
+    /// The group above; nothing for the fleet.
+    pub parent: Option<GroupId>,
+    /// The newest charter that was carried out.
+    pub charter: u64,
+    /// All robots were gone, and the group above was told to take over in a plan newer than this:
+    /// whoever comes gets a seat only then.
+    pub buried: Option<Version>,
     routes: Routes,
 }
 
@@ -108,6 +117,8 @@ impl PartialEq for Plan {
     fn eq(&self, other: &Self) -> bool {
         (self.group, self.version, self.maker) == (other.group, other.version, other.maker)
             && (&self.seats, &self.dead, &self.table) == (&other.seats, &other.dead, &other.table)
+            && (self.parent, self.charter, self.buried)
+                == (other.parent, other.charter, other.buried)
     }
 }
 
@@ -119,6 +130,9 @@ impl Wire for Plan {
         self.seats.put(out);
         self.dead.put(out);
         self.table.put(out);
+        self.parent.put(out);
+        self.charter.put(out);
+        self.buried.put(out);
     }
 
     fn take(from: &mut &[u8]) -> Result<Self, WireError> {
@@ -126,11 +140,21 @@ impl Wire for Plan {
         plan.seats = Wire::take(from)?;
         plan.dead = Wire::take(from)?;
         plan.table = Wire::take(from)?;
+        plan.parent = Wire::take(from)?;
+        plan.charter = Wire::take(from)?;
+        plan.buried = Wire::take(from)?;
         Ok(plan)
     }
 }
 
 impl Plan {
+    /// The first plan of a group that nobody is in yet.
+    pub fn founding(group: GroupId, parent: Option<GroupId>) -> Self {
+        let mut plan = Self::new(group, Version { number: 1, term: 0 }, RobotId(0));
+        plan.parent = parent;
+        plan
+    }
+
     /// A plan for nobody.
     pub fn new(group: GroupId, version: Version, maker: RobotId) -> Self {
         Self {
@@ -140,6 +164,9 @@ impl Plan {
             seats: Vec::new(),
             dead: Vec::new(),
             table: Vec::new(),
+            parent: None,
+            charter: 0,
+            buried: None,
             routes: Routes::default(),
         }
     }
@@ -147,6 +174,11 @@ impl Plan {
     /// The seat of a member.
     pub fn seat(&self, member: Member) -> Option<&Seat> {
         self.seats.iter().find(|seat| seat.member == member)
+    }
+
+    /// The members that have something to say: all but groups without robots.
+    pub fn asked(&self) -> impl Iterator<Item = &Seat> {
+        (self.seats.iter()).filter(|seat| seat.standing != Standing::Empty)
     }
 
     /// Whether anybody has a share.

@@ -39,6 +39,9 @@ pub enum Record {
     Began(Session),
     /// A division of the budget was heard of.
     Granted(Grant),
+    /// Entries that could not be published for long, as the log's entry of this number: whoever
+    /// takes over has custody of them. What waited for their publication need not wait any more.
+    Kept(u64, Vec<(u64, Cargo)>),
 }
 wire_enum!(Record {
     0 => Admit(parcel),
@@ -54,21 +57,21 @@ wire_enum!(Record {
     10 => Dispatched(name),
     11 => Began(session),
     12 => Granted(grant),
+    13 => Kept(position, entries),
 });
 
 impl Record {
     /// Whether those who take over need it.
     pub fn replicated(&self) -> bool {
-        matches!(
-            self,
-            Self::Admit(_)
-                | Self::Row(..)
-                | Self::Bound(..)
-                | Self::Waiting(_)
-                | Self::Held(_)
-                | Self::Handed(_)
-                | Self::Dispatched(_)
-        )
+        match self {
+            Self::Admit(parcel) | Self::Waiting(parcel) => parcel.errand.is_none(),
+            Self::Row(..)
+            | Self::Bound(..)
+            | Self::Held(_)
+            | Self::Handed(_)
+            | Self::Dispatched(_) => true,
+            _ => false,
+        }
     }
 
     /// The unit it belongs to, if it is about a unit.

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::flaw::Flaw;
-use crate::identity::{Member, Millis, Session, Text, Unit};
+use crate::identity::{GroupId, Member, Millis, RobotId, Session, Text, Unit};
 use crate::io::{Delivery, Input, Outcome, Output, Token};
 use crate::key::{Grant, Key, Value};
 use crate::lease::{Holder, Observer};
@@ -30,7 +30,7 @@ use crate::sent::SentCache;
 use exchange::Transit;
 use lease::Renewal;
 use moving::Arrival;
-pub use ownership::Hold;
+pub use ownership::{Hold, Share};
 use partitioner::Partitioner;
 use plans::Level;
 pub use plans::Route;
@@ -55,11 +55,18 @@ pub struct Robot {
     holder: Holder,
     renewal: Renewal,
     observer: Observer,
+    /// Groups, each as a member of the one above it.
+    groups: Observer<(GroupId, GroupId)>,
+    /// Groups below others' branches that are looked at, because nobody speaks for them.
+    guests: BTreeSet<GroupId>,
     /// The last value of each key that was heard of.
     seen: BTreeMap<Key, (u64, Value)>,
     /// Keys that were heard of since their bucket was last polled.
     named: BTreeSet<Key>,
+    /// The groups above, the fleet first.
     levels: Vec<Level>,
+    /// Groups that once were.
+    past: BTreeMap<GroupId, Level>,
     units: BTreeMap<Unit, Hold>,
     /// No unit is asked before this, after others were taken over.
     quiet_floor: Millis,
@@ -73,9 +80,12 @@ pub struct Robot {
     /// Packages that were opened, and when.
     imported: BTreeMap<Text, Millis>,
     partitioner: Partitioner,
-    grants: BTreeMap<crate::identity::GroupId, Grant>,
+    grants: BTreeMap<GroupId, Grant>,
     pace: Pace,
     demand: crate::demand::Curve,
+    /// How busy the robot is, and how long its siblings take to answer.
+    load: u8,
+    responses: BTreeMap<RobotId, u32>,
     work: Work,
     leaving: bool,
     /// What the lease says next differs from what it said last.
@@ -94,7 +104,8 @@ enum Task {
     Renew(u64),
     Heal,
     Make,
-    Summary,
+    Bury,
+    Summary(GroupId),
     Grant,
     Ask,
     SealLease(Session),
@@ -133,6 +144,8 @@ pub struct Tally {
     pub handed: u64,
     /// Publications that found the stream full.
     pub full: u64,
+    /// URLs that went into the log because their streams were full for long.
+    pub kept_in_log: u64,
     /// Messages and values that nobody can read.
     pub unreadable: u64,
     /// URLs whose names have no server, as the registrar was told again and again.
@@ -166,9 +179,12 @@ impl Robot {
             holder: Holder::new(settings.term),
             renewal: Renewal::default(),
             observer: Observer::new(settings.term),
+            groups: Observer::new(settings.term),
+            guests: BTreeSet::new(),
             seen: BTreeMap::new(),
             named: BTreeSet::new(),
-            levels: Level::all(&settings),
+            levels: Level::all(settings.robot, &settings.path),
+            past: BTreeMap::new(),
             units: BTreeMap::new(),
             quiet_floor: 0,
             register: Register::default(),
@@ -183,6 +199,8 @@ impl Robot {
             grants: BTreeMap::new(),
             pace: Pace::new(settings.window),
             demand: crate::demand::Curve::default(),
+            load: 0,
+            responses: BTreeMap::new(),
             work: Work::default(),
             leaving: false,
             news: false,
@@ -229,6 +247,10 @@ impl Robot {
                 ages,
             } => self.on_exported(token, unit, records, ages),
             Input::Load { demand, idle } => self.on_load(demand, idle),
+            Input::Measured { load, responses } => {
+                self.load = load.min(100);
+                self.responses = responses;
+            }
             Input::Leave => self.leaving = true,
         }
         self.advance();
@@ -284,7 +306,7 @@ impl Robot {
             })
             .collect();
         format!(
-            "{} lease {}; {}; {} arriving, {} own, {} closing, {} packed; {} in custody; pump {}",
+            "{} lease {}; {}; {} arriving, {} own, {} closing, {} packed; {} in custody; pump {}; {} names wait; {:?}",
             self.settings.robot,
             if self.lease_valid(self.now) {
                 "valid"
@@ -298,6 +320,8 @@ impl Robot {
             holds(|hold| matches!(hold, Hold::Packed { .. })),
             self.outbox.len(),
             if self.pump.is_idle() { "idle" } else { "busy" },
+            self.register.waiting.len(),
+            self.counters_now(),
         )
     }
 
@@ -321,7 +345,9 @@ impl Robot {
             Task::Renew(nonce) => self.on_renewed(nonce, outcome),
             Task::SealLease(session) => self.on_lease_sealed(session, outcome),
             Task::SealLog(session) => self.on_log_sealed(session, outcome),
-            Task::Make | Task::Summary | Task::Grant => self.partitioner.answered(&task),
+            Task::Make | Task::Bury | Task::Summary(_) | Task::Grant => {
+                self.partitioner.answered(&task);
+            }
             Task::Ask => self.on_asked(),
             Task::Heal => {}
             Task::Send(entries) => self.on_sent(&entries, outcome),
@@ -334,8 +360,9 @@ impl Robot {
         let now = self.now;
         if now >= self.poll_at {
             self.poll_at = now + self.settings.poll;
-            for level in &self.levels {
-                self.outputs.push(Output::Poll(level.group));
+            let groups = self.levels.iter().map(|level| level.group);
+            for group in groups.chain(self.guests.iter().copied()) {
+                self.outputs.push(Output::Poll(group));
             }
         }
         self.advance_lease();
@@ -345,6 +372,7 @@ impl Robot {
             self.advance_takeover();
             self.advance_moves();
             self.resend();
+            self.look_at_log();
         }
         self.advance_units();
         if tick {

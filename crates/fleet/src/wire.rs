@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 /// The first byte of everything written. A reader refuses other versions.
 pub const FORMAT: u8 = 1;
-/// No list, text or block of bytes may claim more elements than this.
-const MOST: u64 = 1 << 24;
+/// No list, text or block of bytes may claim more elements than this: a package of a large host.
+const MOST: u64 = 1 << 30;
 
 /// Why bytes are no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -460,6 +460,34 @@ impl Lines {
         self.place(host);
     }
 
+    /// Nothing is asked of the host until that is lifted; what waits for it waits on.
+    pub fn bar(&mut self, host: u32) {
+        self.hosts[host as usize].barred = true;
+        self.count_allowed(host);
+        self.claim(host);
+    }
+
+    /// The host may be asked, from then on.
+    pub fn unbar(&mut self, host: u32, from: f64) {
+        self.hosts[host as usize].barred = false;
+        self.hold(host, from);
+        self.count_allowed(host);
+        self.place(host);
+    }
+
+    /// What others knew of the host: it is left alone for as long as the more careful one says.
+    pub fn adopt(&mut self, host: u32, courtesy: Courtesy, robots_until: f64) {
+        let line = &mut self.hosts[host as usize];
+        line.adopt(courtesy, robots_until);
+        self.count_allowed(host);
+    }
+
+    /// Its pages have gone elsewhere, and count no more. What waits is to be taken before.
+    pub fn forget_pages(&mut self, host: u32) {
+        self.hosts[host as usize].pages = 0;
+        self.count_allowed(host);
+    }
+
     /// No request to this host before then.
     pub fn hold(&mut self, host: u32, until: f64) {
         let courtesy = &mut self.hosts[host as usize].courtesy;

@@ -7,6 +7,10 @@
 //! it hands out no more work while much waits to be stored.
 
 mod daily;
+mod fleet;
+
+pub use fleet::SharedSeam;
+pub(crate) use fleet::lock;
 
 use crate::drive::Heard;
 use crate::keeper::KeptHost;
@@ -54,6 +58,8 @@ pub struct Archivist {
     kept_traps: u32,
     daily: Daily,
     weights: LinkWeights,
+    /// Only in a fleet.
+    member: Option<Box<fleet::Membership>>,
 }
 
 impl Archivist {
@@ -69,6 +75,7 @@ impl Archivist {
             daily: Daily::default(),
             halved: HashMap::new(),
             weights: LinkWeights::default(),
+            member: None,
         }
     }
 
@@ -136,6 +143,7 @@ impl Archivist {
         let mut stored = Stored::default();
         let mut batch = Batch::default();
         let mut hosts = BTreeMap::new();
+        let mut exports = Vec::new();
         for write in gathered {
             match write {
                 Write::Visited(visited) => {
@@ -148,10 +156,12 @@ impl Archivist {
                 }
                 Write::Links(links) => {
                     self.admit(&links, false, &mut stored)?;
+                    self.pass_on_strangers();
                     stored.lists += 1;
                 }
                 Write::Wanted(pages) => {
                     let pages = self.admit(&pages, false, &mut stored)?;
+                    self.pass_on_strangers();
                     for page in pages.into_iter().flatten() {
                         // another robot's is that robot's to visit
                         let row = self.store.page(page)?;
@@ -171,10 +181,24 @@ impl Archivist {
                 }
                 Write::Learnt(record) => batch.learnt = Some(record),
                 Write::Moved { of, to, hops } => {
-                    let host = self.store.host(&to[..url::Position::BeforePath])?;
-                    stored.moved.push((of, to, hops, host));
+                    if !self.ask_elsewhere(&of, &to, hops, &mut stored)? {
+                        let host = self.store.host(&to[..url::Position::BeforePath])?;
+                        stored.moved.push((of, to, hops, host));
+                    }
                     stored.lists += 1;
                 }
+                Write::Answer { of, standing } => self.answer(of, &standing),
+                Write::Export {
+                    server,
+                    token,
+                    wait,
+                } => exports.push(fleet::Export {
+                    server,
+                    token,
+                    wait,
+                }),
+                // taken below
+                Write::Fleet => {}
             }
         }
         for (host, mut kept) in hosts {
@@ -182,14 +206,18 @@ impl Archivist {
             let blob = serde_json::to_vec(&kept).expect("plain values");
             batch.hosts.push((HostId(host), blob));
         }
+        let last = self.take_commits(&mut batch, &mut stored)?;
         if let Some(archive) = &mut self.archive {
             archive.sync()?;
         }
         self.store.commit(&batch)?;
         for host in self.told_hosts..self.store.host_count() {
-            stored.hosts.push(self.store.host_row(HostId(host))?.name);
+            let name = self.store.host_row(HostId(host))?.name;
+            self.note_host(HostId(host), &name);
+            stored.hosts.push(name);
         }
         self.told_hosts = self.store.host_count();
+        self.committed(last, exports)?;
         Ok(stored)
     }
 
@@ -253,8 +281,10 @@ impl Archivist {
         let changed =
             matches!(done.result, VisitResult::Copy { outcome, .. } if outcome == Outcome::Changed);
         let mut weight = None;
+        let mut redirects = 0;
         if redirect {
-            let target = self.redirected(done.page, row.as_ref(), &links, stored)?;
+            redirects = 1 + self.redirects_before(done.page)?;
+            let target = self.redirected(redirects, row.as_ref(), &links, stored)?;
             if let Some(row) = &mut row {
                 row.redirect_to = target;
             }
@@ -264,6 +294,7 @@ impl Archivist {
                 weight = self.weigh(&done, &links, &pages)?;
             }
         }
+        self.report(done.page, done.host, row.as_ref(), redirects)?;
         let outcome = match done.result {
             VisitResult::Copy { outcome, .. } => Some(outcome),
             VisitResult::Failed(cause) => Some(Outcome::Failed(cause)),
@@ -337,6 +368,12 @@ impl Archivist {
                 pages.push(Some(known));
                 continue;
             }
+            if let Some(member) = &mut self.member {
+                // whoever owns it decides
+                member.strangers.push(link.clone());
+                pages.push(None);
+                continue;
+            }
             let origin = link.origin();
             if self.traps.admit(origin, &link.url).is_err() {
                 stored.trapped += 1;
@@ -397,14 +434,13 @@ impl Archivist {
     /// followed.
     fn redirected(
         &mut self,
-        page: PageId,
+        redirects: usize,
         row: Option<&PageRow>,
         target: &[Found],
         stored: &mut Stored,
     ) -> storage::Result<Option<PageId>> {
-        let before = offline::redirects_before(self.store.reader(), page)?;
         let again = row.is_some_and(|row| row.visits > 1);
-        let ends = before >= offline::MOST_REDIRECTS || before > 0 && again;
+        let ends = redirects > offline::MOST_REDIRECTS || redirects > 1 && again;
         if ends && let Some(link) = target.first() {
             let known = self.store.find(&link.key);
             stored.trapped += u64::from(known.is_none());

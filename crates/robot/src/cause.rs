@@ -51,6 +51,7 @@ pub fn word(code: u8) -> &'static str {
         62 => "disconnected",
         63 => "given-up",
         64 => "proxy",
+        65 => "barred",
         REFUSED => "refused",
         TOO_MANY => "too-many-requests",
         SERVER_ERROR => "server-error",

@@ -1,11 +1,12 @@
 //! A crawl from start to stop: threads, channels, and who owns what.
 
-use crate::archivist::Archivist;
+use crate::archivist::{Archivist, SharedSeam};
 use crate::barred;
 use crate::clock::Clock;
 use crate::config::{Config, Invalid, Limits};
 use crate::control;
-use crate::drive::{Driver, Heard};
+use crate::courier::{Berth, Courier};
+use crate::drive::{Driver, Heard, Question};
 use crate::keeper::{self, Keeper, Until};
 use crate::link_weights::LinkWeights;
 use crate::losses::Losses;
@@ -14,6 +15,7 @@ use crate::metrics;
 use crate::offline;
 use crate::overrides::{Headers, Proxies};
 use crate::reading::Rules;
+use crate::seam::Seam;
 use crate::seeds::SeedList;
 use crate::steering::Steering;
 use crate::view::Status;
@@ -28,7 +30,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use storage::archive::{Archive, ArchiveOptions, Recovered};
+use storage::archive::{Archive, ArchiveOptions, Recovered, identify};
 use storage::{Damage, Durability, Reader, Store, StoreOptions};
 
 /// Requests under way when the crawl is stopped have this long to end.
@@ -92,6 +94,7 @@ pub struct Crawl {
     thread: Option<JoinHandle<Result<(), String>>>,
     /// What had to be mended at the start.
     pub mended: Mended,
+    courier: Option<Arc<Courier>>,
 }
 
 /// The directories of a crawl's data.
@@ -152,6 +155,22 @@ pub fn start(config: &Config, until: Until) -> Result<Crawl, StartError> {
 
 /// The same, with limits in place of those of the configuration.
 pub fn start_within(config: &Config, until: Until, limits: &Limits) -> Result<Crawl, StartError> {
+    launch(config, until, limits, None)
+}
+
+/// Starts a robot that shares the work with others. Its seeds say what is in scope; they are given to the
+/// fleet once, by [`Crawl::give`].
+pub fn start_in_fleet(config: &Config, until: Until, berth: Berth) -> Result<Crawl, StartError> {
+    launch(config, until, &config.limits, Some(berth))
+}
+
+#[allow(clippy::too_many_lines)] // one thing after the other
+fn launch(
+    config: &Config,
+    until: Until,
+    limits: &Limits,
+    berth: Option<Berth>,
+) -> Result<Crawl, StartError> {
     check(config)?;
     let Prepared {
         seeds,
@@ -176,7 +195,8 @@ pub fn start_within(config: &Config, until: Until, limits: &Limits) -> Result<Cr
         limits: limits.clone(),
         ..config.clone()
     };
-    let (keeper, clock, traps) = remember(&limited, until, &rules, &store, &mut losses)?;
+    let (keeper, clock, traps, seam) =
+        remember(&limited, until, &rules, &store, berth.as_ref(), &mut losses)?;
     let mended = Mended {
         store: losses.beside(store.damage()),
         archive: archive
@@ -191,9 +211,11 @@ pub fn start_within(config: &Config, until: Until, limits: &Limits) -> Result<Cr
     let (archivist, inbox) = channel();
     let steering = Steering::new(config, seeds.clone(), rules.clone());
     let wall = clock.now().wall;
-    let first = seeds.into_iter().map(|seed| rules.given(seed.url, wall));
-    let first = Write::Links(first.collect());
-    archivist.send(first).expect("its other end is here");
+    if seam.is_none() {
+        let first = seeds.into_iter().map(|seed| rules.given(seed.url, wall));
+        let first = Write::Links(first.collect());
+        archivist.send(first).expect("its other end is here");
+    }
     let teller = events.clone();
     let tell = move |event| {
         // the keeper is gone only when all ends
@@ -203,10 +225,11 @@ pub fn start_within(config: &Config, until: Until, limits: &Limits) -> Result<Cr
         config,
         (fetcher, headers, proxies),
         reader,
-        rules,
-        clock.clone(),
+        rules.clone(),
+        (clock.clone(), seam.clone()),
         Box::new(tell),
     );
+    let workers = Arc::new(workers);
     let system = |what: &str| {
         let what = what.to_owned();
         move |error| StartError::System { what, error }
@@ -217,12 +240,26 @@ pub fn start_within(config: &Config, until: Until, limits: &Limits) -> Result<Cr
         .map_err(system("starting threads"))?;
     let shown = Arc::new(Mutex::new(Status::default()));
     let served = Served::open(config, &runtime, &events, &shown)?;
+    let own = match &archive {
+        Some(_) if seam.is_some() => Some(identify(&archive_directory(&config.data.0))?),
+        _ => None,
+    };
     let weights = LinkWeights::read(config, store.reader());
-    let archivist_of_store = Archivist::new(store, archive, traps);
+    let storer = Archivist::new(store, archive, traps);
+    let mut storer = storer.keeping(config.archive.keep()).weighing(weights);
+    let mut courier = None;
+    if let (Some(berth), Some(seam)) = (berth, seam) {
+        storer = storer.in_fleet(seam.clone(), config, rules, own)?;
+        let tellers = (events.clone(), archivist.clone());
+        let hands = (runtime.handle().clone(), workers.clone());
+        let started = Courier::start(berth, (seam, clock.clone()), tellers, hands);
+        let started = started.map_err(system("starting threads"))?;
+        let after = started.clone();
+        storer = storer.telling(Box::new(move || after.pass_on()));
+        courier = Some(started);
+    }
     let storing = Storing {
-        archivist: archivist_of_store
-            .keeping(config.archive.keep())
-            .weighing(weights),
+        archivist: storer,
         inbox,
         keeper: events.clone(),
     };
@@ -233,10 +270,11 @@ pub fn start_within(config: &Config, until: Until, limits: &Limits) -> Result<Cr
         teller: events.clone(),
         archivist,
         runtime: runtime.handle().clone(),
-        workers: Arc::new(workers),
+        workers,
         watched: HashMap::new(),
         steering,
         webhooks: Some(webhooks),
+        courier: courier.clone(),
         shown: shown.clone(),
     };
     let thread = std::thread::Builder::new()
@@ -248,6 +286,7 @@ pub fn start_within(config: &Config, until: Until, limits: &Limits) -> Result<Cr
         shown,
         thread: Some(thread),
         mended,
+        courier,
     })
 }
 
@@ -257,8 +296,9 @@ fn remember(
     until: Until,
     rules: &Arc<Rules>,
     store: &Store,
+    berth: Option<&Berth>,
     losses: &mut Losses,
-) -> Result<(Keeper, Clock, Traps), StartError> {
+) -> Result<(Keeper, Clock, Traps, Option<SharedSeam>), StartError> {
     let learnt = Some(store.learnt()).filter(|record| !record.is_empty());
     let stood = learnt.and_then(keeper::clock_stood);
     let clock = Clock::start(stood.as_ref());
@@ -271,10 +311,16 @@ fn remember(
         now,
         learnt,
     )?;
+    let mut seam = None;
+    if let Some(berth) = berth {
+        let joined = Seam::new(berth.settings.clone(), berth.boot, now, store)?;
+        keeper.join(joined.servers());
+        seam = Some(Arc::new(Mutex::new(joined)));
+    }
     let unreadable = |error| losses.note(&error, "URLs are not readable; those pages are lost");
     let traps = offline::traps(config, store.reader(), None, unreadable)?;
     keeper.restore(now, store, losses)?;
-    Ok((keeper, clock, traps))
+    Ok((keeper, clock, traps, seam))
 }
 
 /// The archivist and its channels.
@@ -299,6 +345,9 @@ fn run(
     // no more jobs; what is under way may end, and is stored
     driver.end(Instant::now() + LAST_REQUESTS);
     driver.archivist = channel().0;
+    if let Some(courier) = driver.courier.take() {
+        courier.end();
+    }
     drop(served);
     runtime.shutdown_timeout(Duration::from_millis(100));
     let stored = storing.join();
@@ -370,6 +419,24 @@ impl Crawl {
     /// Asks it to stop; `wait` tells when it has.
     pub fn stop(&self) {
         let _ = self.events.send(Heard::Stop);
+    }
+
+    /// Gives seeds to the fleet, or wants pages visited now.
+    pub fn give(&self, url: &str) -> Result<(), String> {
+        let (reply, answer) = channel();
+        let question = Question::Visit(url.to_owned(), reply);
+        let over = |_| "the crawl has ended".to_owned();
+        self.events.send(Heard::Ask(question)).map_err(over)?;
+        answer
+            .recv()
+            .map_err(|_| "the crawl has ended".to_owned())?
+    }
+
+    /// Whether it ended because its share was lost: its data are to be removed before it starts anew.
+    pub fn lost_share(&self) -> bool {
+        self.courier
+            .as_ref()
+            .is_some_and(|courier| courier.is_over())
     }
 
     /// Something that stops it, for another thread.

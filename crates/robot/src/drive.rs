@@ -1,6 +1,7 @@
 //! The thread that drives the keeper: passes on what it wants done, and what it is to hear.
 
 use crate::clock::{Clock, Now};
+use crate::courier::Courier;
 use crate::keeper::{Actions, Keeper};
 use crate::message::{Event, Job, Task, Write};
 use crate::steering::Steering;
@@ -55,6 +56,8 @@ pub(crate) struct Driver {
     pub watched: HashMap<u64, Arc<Watched>>,
     pub steering: Steering,
     pub webhooks: Option<Webhooks>,
+    /// Only in a fleet.
+    pub courier: Option<Arc<Courier>>,
     pub shown: Arc<Mutex<Status>>,
 }
 
@@ -68,6 +71,9 @@ impl Driver {
             let actions = self.keeper.step(now, events.drain(..));
             let until = actions.until;
             self.act(actions);
+            if let Some(courier) = &self.courier {
+                courier.set_load(self.keeper.wanted(), self.keeper.is_quiet());
+            }
             if now.at >= next_figures {
                 next_figures = now.at + FIGURES;
                 self.show(now);

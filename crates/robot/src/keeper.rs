@@ -6,6 +6,7 @@
 
 mod answers;
 mod crowding;
+mod fleet;
 mod fleeting;
 mod hosts;
 mod hours;
@@ -21,7 +22,7 @@ mod work;
 use crate::clock::{Clock, Now};
 use crate::config::{Config, Invalid, RevisitBudget};
 use crate::link_weights::LinkWeights;
-use crate::message::{Event, Job, Stored, Write};
+use crate::message::{Event, Job, Of, Stored, Write};
 use crate::reading;
 use crate::view::Status;
 pub(crate) use answers::robots_word;
@@ -44,8 +45,10 @@ use work::Tickets;
 
 /// Seconds between two looks at budgets.
 const TICK: f64 = 0.25;
-/// Seconds between two records of what is known of all pages.
+/// Seconds between two records of what is known of all pages, and bytes of them a second at the most: they grow with
+/// the hosts.
 const RECORDS: f64 = 1.0;
+const RECORD_BYTES: f64 = 131_072.0;
 /// Rows tell time by the millisecond.
 const PASS_MARGIN: f64 = 0.002;
 /// The most revisits per second a policy is ever given.
@@ -94,7 +97,9 @@ pub struct Keeper {
     /// Pages to be tried at a later time.
     later: Later,
     /// Redirected robots.txt files: whose, where, redirects so far.
-    errands: HashMap<u32, (u32, url::Url, u8)>,
+    errands: HashMap<u32, (Of, url::Url, u8)>,
+    /// Which hosts are ours, if others share the work.
+    fleet: Option<Box<fleet::Fleet>>,
     next_errand: u32,
     writes: Vec<Write>,
     give_up: Vec<u64>,
@@ -195,6 +200,7 @@ impl Keeper {
             requisites: Requisites::default(),
             later: Later::default(),
             errands: HashMap::new(),
+            fleet: None,
             next_errand: 0,
             writes: Vec::new(),
             give_up: Vec::new(),
@@ -237,6 +243,9 @@ impl Keeper {
             self.next_tick = now.at + TICK;
             self.set_budget(now.at);
         }
+        if self.fleet.is_some() {
+            self.look_after_fleet(now, is_time);
+        }
         let hours = self.keep_hours(now);
         let (jobs, until) = self.give_work(now.at);
         let mut until = until.min(hours);
@@ -278,24 +287,31 @@ impl Keeper {
                 bytes,
             } => self.ended(now, ticket, answer, bytes),
             Event::Robots {
-                ticket,
+                ticket: id,
                 standing,
                 failure,
                 record,
             } => {
                 self.writes.extend(record.map(Write::Record));
-                if let Some(ticket) = self.tickets.close(ticket) {
+                if let Some(ticket) = self.tickets.close(id) {
                     if let Some(cause) = failure {
                         self.count_failure_of_host(cause);
                     }
-                    self.robots_known(now, ticket.of(), standing);
+                    match self.for_whom(id, &ticket) {
+                        Of::Host(of) => self.robots_known(now, of, standing),
+                        Of::Peer(of) => self.writes.push(Write::Answer { of, standing }),
+                    }
                 }
             }
-            Event::RobotsMoved { ticket, to, hops } => {
-                if let Some(ticket) = self.tickets.close(ticket) {
+            Event::RobotsMoved {
+                ticket: id,
+                to,
+                hops,
+            } => {
+                if let Some(ticket) = self.tickets.close(id) {
                     // the archivist knows which number the other host has
                     self.unstored += 1;
-                    let of = ticket.of();
+                    let of = self.for_whom(id, &ticket);
                     self.writes.push(Write::Moved { of, to, hops });
                 }
             }
@@ -313,20 +329,36 @@ impl Keeper {
                 self.unstored += 1;
                 self.writes.push(Write::Wanted(pages));
             }
+            Event::Barred { ticket, until } => self.barred(now, ticket, until),
+            Event::Fleet(order) => self.ordered(now, order),
             Event::Stored(stored) => self.stored(now, stored),
             Event::Broken(what) => self.broken = Some(what),
         }
     }
 
     fn stored(&mut self, now: Now, stored: Stored) {
+        let fleet = *stored.fleet;
+        self.bind(fleet.servers);
         for name in stored.hosts {
             self.add_host(now, &name, &[]);
         }
+        let arrived: HashSet<PageId> = fleet.arrived.iter().map(|one| one.page).collect();
         let mut requisites = stored.requisites.into_iter().peekable();
         for (page, host) in stored.pages {
             let is_requisite = requisites.next_if_eq(&page).is_some();
             self.add_page(page, host.0, is_requisite);
-            self.wait_first(page.0);
+            if !arrived.contains(&page) {
+                self.wait_first(page.0);
+            }
+        }
+        if self.fleet.is_some() {
+            self.hosts_arrived(now, fleet.hosts);
+            self.pages_arrived(now, fleet.arrived);
+            self.hosts_left(now, fleet.left);
+            self.robots_asked(now, &fleet.asked);
+            self.robots_answered(now, fleet.answers);
+            self.status.refused_from_peers += fleet.refused;
+            self.status.unlearnt += fleet.unlearnt;
         }
         for page in stored.wanted {
             self.hurry(page.0);
@@ -400,7 +432,8 @@ impl Keeper {
     /// Whether there is nothing left to do.
     pub fn is_done(&self) -> bool {
         let over = self.status.limit.is_some() && self.tickets.is_empty() && self.unstored == 0;
-        self.broken.is_some() || over || self.until == Until::FetchedOnce && self.is_quiet()
+        let quiet = self.until == Until::FetchedOnce && self.is_quiet() && self.fleet_is_quiet();
+        self.broken.is_some() || over || quiet
     }
 
     /// Whether another page may be asked for: those under way count as if they brought one.
@@ -421,7 +454,7 @@ impl Keeper {
     }
 
     /// Whether nothing waits, nothing is under way, and everything is on disk.
-    fn is_quiet(&self) -> bool {
+    pub fn is_quiet(&self) -> bool {
         self.tickets.is_empty()
             && self.unstored == 0
             && self.later.is_empty()

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod config;
 pub mod control;
 pub mod copies;
+mod courier;
 mod crawl;
 pub mod difference;
 mod drive;
@@ -24,6 +25,7 @@ pub mod notes;
 pub mod offline;
 pub mod overrides;
 pub mod reading;
+pub mod seam;
 mod secret;
 pub mod seeds;
 mod steering;
@@ -33,8 +35,10 @@ mod visit;
 pub mod watch;
 mod webhooks;
 
+pub use courier::{Berth, Mooring};
 pub use crawl::{
-    Crawl, Mended, StartError, archive_directory, check, start, start_within, state_directory,
+    Crawl, Mended, StartError, archive_directory, check, start, start_in_fleet, start_within,
+    state_directory,
 };
 pub use keeper::Until;
 pub use losses::Losses;

@@ -127,6 +127,15 @@ pub enum Event {
         /// The scope is another one since: pages that were out of it are judged again.
         rescoped: bool,
     },
+    /// The fleet let no request to the server leave; there may be one from then on.
+    Barred {
+        /// The job, which ends with this.
+        ticket: u64,
+        /// When, on the crawl's clock.
+        until: f64,
+    },
+    /// What the fleet wants.
+    Fleet(Order),
     /// Something is on disk.
     Stored(Stored),
     /// Nothing can be stored any more.
@@ -142,6 +151,51 @@ pub struct Progress {
     pub bytes: u64,
     /// Since it began.
     pub seconds: f64,
+}
+
+/// What the fleet wants of the keeper.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Order {
+    /// The server is ours alone, from then on.
+    Open {
+        /// Which.
+        server: IpAddr,
+        /// On the crawl's clock.
+        from: f64,
+    },
+    /// No more requests to the server: when the last has ended, it is to be exported.
+    Close {
+        /// Which.
+        server: IpAddr,
+        /// By which the fleet knows the export.
+        token: u64,
+    },
+    /// Whether the whole fleet has nothing left to do.
+    Quiet(bool),
+}
+
+/// Whose robots.txt is fetched from another host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// A host of ours.
+    Host(u32),
+    /// Another robot's host: scheme, name and port.
+    Peer(Arc<str>),
+}
+
+/// A page that came from another robot, with what is known of it.
+#[derive(Clone, Debug)]
+pub struct Arrived {
+    /// The page.
+    pub page: PageId,
+    /// Its host.
+    pub host: HostId,
+    /// How it is treated.
+    pub terms: crate::overrides::PageTerms,
+    /// What visits found.
+    pub row: PageRow,
+    /// It is no page, but what pages embed.
+    pub requisite: bool,
 }
 
 /// What the archivist has put on disk.
@@ -162,11 +216,37 @@ pub struct Stored {
     /// Pages of which a sitemap or feed says that they changed, and when (wall time).
     pub signals: Vec<(PageId, f64)>,
     /// The hosts of redirected robots.txt files: for which, where, redirects so far, at which host.
-    pub moved: Vec<(u32, Url, u8, HostId)>,
+    pub moved: Vec<(Of, Url, u8, HostId)>,
+    /// What came and went with the fleet.
+    pub fleet: Box<FleetStored>,
     /// Lists of links, and moved robots.txt files, that were dealt with.
     pub lists: usize,
     /// Links that led into traps.
     pub trapped: u64,
+}
+
+/// What came from other robots and went to them; nothing on one machine.
+#[derive(Debug, Default)]
+pub struct FleetStored {
+    /// What the protocol had written, for whoever watches.
+    pub commits: Vec<Arc<Vec<fleet::record::Record>>>,
+    /// Names, and the servers that the fleet bound them to.
+    pub servers: Vec<(String, IpAddr)>,
+    /// What others knew of hosts, as it is kept.
+    pub hosts: Vec<(HostId, Vec<u8>)>,
+    /// Pages with what others knew of them; those that are new are among the new ones too.
+    pub arrived: Vec<Arrived>,
+    /// Hosts that are elsewhere from now on, and their pages.
+    pub left: (Vec<HostId>, Vec<PageId>),
+    /// Hosts whose robots.txt another robot is asked to fetch.
+    pub asked: Vec<u32>,
+    /// What others fetched for us.
+    pub answers: Vec<(HostId, Standing)>,
+    /// URLs and rows that others sent and that are not taken: out of scope, at an address that may not be
+    /// contacted, or not readable.
+    pub refused: u64,
+    /// Pages of which what was learnt was left behind, because clocks differ.
+    pub unlearnt: u64,
 }
 
 /// How a visit ended.
@@ -236,12 +316,30 @@ pub enum Write {
     /// A robots.txt that is elsewhere, whose host needs a number.
     Moved {
         /// Whose it is.
-        of: u32,
+        of: Of,
         /// Where.
         to: Url,
         /// Redirects followed so far.
         hops: u8,
     },
+    /// What another robot's robots.txt comes to.
+    Answer {
+        /// Whose it is: scheme, name and port.
+        of: Arc<str>,
+        /// For that robot.
+        standing: Arc<Standing>,
+    },
+    /// No request to the server is under way any more: all that is known of it is for its next owner.
+    Export {
+        /// Which.
+        server: IpAddr,
+        /// By which the fleet knows it.
+        token: u64,
+        /// Seconds that its address has to be left alone.
+        wait: f64,
+    },
+    /// The fleet has commits to be made.
+    Fleet,
     /// What is known of all pages together, and of the crawl.
     Learnt(Vec<u8>),
 }

@@ -18,7 +18,9 @@ use frontier::politeness::Courtesy;
 use frontier::robots::{LONGEST_LIFE, Standing, Verdict};
 use frontier::trap::Halved;
 use serde::{Deserialize, Serialize};
-use storage::{ArchiveId, HostId, HostRow, Package, Reader, Store, Unpacked};
+use storage::{
+    ArchiveId, HostId, HostRow, Package, PackedPage, PageAddress, PageRow, Reader, Store, Unpacked,
+};
 use url::{Position, Url};
 
 /// Clocks that differ by no more show the same: requests take as long.
@@ -139,6 +141,40 @@ fn whole(seconds: f64, unit: f64) -> u64 {
     (seconds.max(0.0) * unit).round() as u64
 }
 
+fn seconds(number: u64, unit: f64, most: f64) -> f64 {
+    (number as f64 / unit).min(most)
+}
+
+impl MovedStanding {
+    fn of(standing: Standing, at: f64) -> Self {
+        Self {
+            verdict: standing.verdict,
+            holds_ms: whole(standing.expires - at, 1e3),
+            unreachable_ms: (standing.unreachable_since).map(|since| whole(at - since, 1e3)),
+        }
+    }
+
+    fn standing(self, at: f64) -> Standing {
+        Standing {
+            verdict: self.verdict,
+            expires: at + seconds(self.holds_ms, 1e3, LONGEST_LIFE),
+            unreachable_since: (self.unreachable_ms)
+                .map(|since| at - seconds(since, 1e3, f64::MAX)),
+        }
+    }
+}
+
+/// What a robots.txt comes to, for the robot that asked for it.
+pub(crate) fn pack_standing(standing: &Standing, at: f64) -> Vec<u8> {
+    serde_json::to_vec(&MovedStanding::of(standing.clone(), at)).expect("plain values")
+}
+
+/// What [`pack_standing`] wrote; nothing for other bytes.
+pub(crate) fn unpack_standing(bytes: &[u8], at: f64) -> Option<Standing> {
+    let moved: MovedStanding = serde_json::from_slice(bytes).ok()?;
+    Some(moved.standing(at))
+}
+
 impl MovedHost {
     fn of(kept: KeptHost, at: f64) -> Self {
         let courtesy = kept.courtesy;
@@ -147,11 +183,9 @@ impl MovedHost {
             crawl_delay_us: whole(courtesy.crawl_delay, 1e6),
             extra_us: whole(courtesy.extra, 1e6),
             response_us: whole(courtesy.response, 1e6),
-            robots: kept.standing.map(|standing| MovedStanding {
-                verdict: standing.verdict,
-                holds_ms: whole(standing.expires - at, 1e3),
-                unreachable_ms: (standing.unreachable_since).map(|since| whole(at - since, 1e3)),
-            }),
+            robots: kept
+                .standing
+                .map(|standing| MovedStanding::of(standing, at)),
             lies: kept.lies,
             halved: kept.halved,
             no_address: kept.no_address,
@@ -159,7 +193,6 @@ impl MovedHost {
     }
 
     fn kept(mut self, at: f64) -> KeptHost {
-        let seconds = |number: u64, unit: f64, most: f64| (number as f64 / unit).min(most);
         self.halved.truncate(MOST_HALVED);
         KeptHost {
             courtesy: Courtesy {
@@ -168,12 +201,7 @@ impl MovedHost {
                 extra: seconds(self.extra_us, 1e6, LONGEST_EXTRA),
                 response: seconds(self.response_us, 1e6, LONGEST_EXTRA),
             },
-            standing: self.robots.map(|robots| Standing {
-                verdict: robots.verdict,
-                expires: at + seconds(robots.holds_ms, 1e3, LONGEST_LIFE),
-                unreachable_since: (robots.unreachable_ms)
-                    .map(|since| at - seconds(since, 1e3, f64::MAX)),
-            }),
+            standing: self.robots.map(|robots| robots.standing(at)),
             lies: self.lies,
             halved: self.halved,
             no_address: self.no_address,
@@ -239,11 +267,49 @@ pub fn export(
     package.encode()
 }
 
+/// What is known of one page after a visit, for whoever takes over if this robot's disk dies: nothing of its host,
+/// and no copy, which would die with it; so the next visit is not conditional.
+pub(crate) fn log_entry(
+    origin: &str,
+    address: &PageAddress,
+    row: &PageRow,
+    now: Now,
+) -> storage::Result<Vec<u8>> {
+    let mut row = row.clone();
+    row.redirect_to = None;
+    if row.place.take().is_some() | row.away.take().is_some() {
+        (row.etag, row.modified, row.copied) = (None, None, None);
+    }
+    let about = About {
+        clock_ahead: clock_ahead(now),
+        of_all: None,
+    };
+    let package = Package {
+        about: serde_json::to_vec(&about).expect("plain values"),
+        hosts: vec![HostRow {
+            name: origin.to_owned(),
+            blob: Vec::new(),
+        }],
+        pages: vec![PackedPage {
+            url: address.url.clone(),
+            host: 0,
+            depth: address.depth,
+            from: None,
+            added: address.added,
+            row: Some(row.as_it_travels()),
+        }],
+        ..Package::default()
+    };
+    package.encode()
+}
+
 /// What came of taking hosts over.
 #[derive(Debug, Default)]
 pub struct Imported {
     /// To be committed.
     pub unpacked: Unpacked,
+    /// What it was unpacked from.
+    pub package: Package,
     /// Pages of which what was learnt is left behind: the clocks of the two crawls differ by so many seconds.
     pub unlearnt: u64,
     /// By how many.
@@ -265,7 +331,7 @@ pub fn import(
         clocks_differ: clock_ahead(now).saturating_sub(about.clock_ahead),
         ..Imported::default()
     };
-    let mut hosts: Vec<KeptHost> = Vec::with_capacity(package.hosts.len());
+    let mut hosts: Vec<Option<KeptHost>> = Vec::with_capacity(package.hosts.len());
     for row in &package.hosts {
         let url = Url::parse(&row.name).ok();
         let is_origin = url.is_some_and(|url| {
@@ -274,9 +340,14 @@ pub fn import(
         if !is_origin {
             return Err(Refused::Name(row.name.clone()));
         }
+        if row.blob.is_empty() {
+            // nothing is said of it
+            hosts.push(None);
+            continue;
+        }
         let moved: MovedHost = serde_json::from_slice(&row.blob)
             .map_err(|error| Refused::Host(row.name.clone(), error))?;
-        hosts.push(moved.kept(now.at));
+        hosts.push(Some(moved.kept(now.at)));
     }
     let canonical = config.keys.canonical();
     let nowhere = Url::parse("http://invalid/").expect("a URL");
@@ -305,7 +376,7 @@ pub fn import(
         store.host(name)?;
     }
     imported.unpacked = store.unpack(&package, &keys, own, |_, known| {
-        let other = hosts.next().expect("one for each");
+        let other = hosts.next().expect("one for each")?;
         let own = known.filter(|known| !known.blob.is_empty());
         let own: Option<KeptHost> = own.and_then(|row| serde_json::from_slice(&row.blob).ok());
         let kept = match own {
@@ -318,6 +389,7 @@ pub fn import(
         let stands = Clock::start(None).stands(now);
         keeper::taken_over(stands, &learnt)
     });
+    imported.package = package;
     Ok(imported)
 }
 

@@ -226,18 +226,23 @@ pub const MOST_REDIRECTS: usize = 10;
 
 /// How many redirects in a row led to the page, up to [`MOST_REDIRECTS`].
 pub fn redirects_before(reader: &Reader, page: PageId) -> storage::Result<usize> {
+    Ok(chain_before(reader, page)?.0)
+}
+
+/// The same, with the page that the chain began with.
+pub(crate) fn chain_before(reader: &Reader, page: PageId) -> storage::Result<(usize, PageId)> {
     let mut at = page;
     for hops in 0..MOST_REDIRECTS {
         let Some(from) = reader.address(at)?.from else {
-            return Ok(hops);
+            return Ok((hops, at));
         };
         let row = reader.page(from)?;
         if row.is_none_or(|row| row.state != PageState::Redirect) {
-            return Ok(hops);
+            return Ok((hops, at));
         }
         at = from;
     }
-    Ok(MOST_REDIRECTS)
+    Ok((MOST_REDIRECTS, at))
 }
 
 /// Whether a page that is in scope redirects to it, perhaps by way of others.

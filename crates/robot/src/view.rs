@@ -43,6 +43,13 @@ pub struct Status {
     /// Pages that another robot has.
     #[serde(default)]
     pub pages_elsewhere: u64,
+    /// URLs and rows of other robots that were not taken: out of scope, at an address that may not be
+    /// contacted, or not readable.
+    #[serde(default)]
+    pub refused_from_peers: u64,
+    /// Pages that came from other robots without what was learnt of them, because clocks differ.
+    #[serde(default)]
+    pub unlearnt: u64,
     /// What they embed.
     #[serde(default)]
     pub requisites: RequisiteCounts,

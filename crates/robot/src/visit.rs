@@ -6,6 +6,7 @@ mod pack;
 
 use self::fetch::RobotsTxt;
 pub(crate) use self::fetch::Watched;
+use crate::archivist::SharedSeam;
 use crate::cause;
 use crate::clock::{Clock, Now};
 use crate::config::Config;
@@ -35,6 +36,8 @@ pub(crate) struct Workers {
     reader: Reader,
     clock: Clock,
     intake: Intake,
+    /// Who says last whether a request may leave; nobody on one machine.
+    seam: Option<SharedSeam>,
     /// Long bodies are read at so many places at a time.
     desks: tokio::sync::Semaphore,
     /// Tells the keeper.
@@ -60,7 +63,7 @@ impl Workers {
         (fetcher, headers, proxies): (Fetcher, Headers, Proxies),
         reader: Reader,
         rules: Arc<Rules>,
-        clock: Clock,
+        (clock, seam): (Clock, Option<SharedSeam>),
         tell: Box<dyn Fn(Event) + Send + Sync>,
     ) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -71,6 +74,7 @@ impl Workers {
             reader,
             clock,
             intake: Intake::new(config, rules),
+            seam,
             desks: tokio::sync::Semaphore::new(cores),
             tell,
         }
@@ -100,15 +104,18 @@ impl Workers {
                 };
                 self.robots(wanted, watched, now).await
             }
-            Task::Visit(visit) => {
-                let visited = Box::new(self.visit(ticket, &visit, watched, now).await);
-                Event::Visited { ticket, visited }
-            }
+            Task::Visit(visit) => match self.visit(ticket, &visit, watched, now).await {
+                Some(visited) => Event::Visited {
+                    ticket,
+                    visited: Box::new(visited),
+                },
+                None => self.barred(ticket, visit.address),
+            },
         }
     }
 
     /// An address of a host that may be contacted, and for how many seconds it holds.
-    async fn resolve(&self, name: &str) -> Result<(IpAddr, f64), u8> {
+    pub async fn resolve(&self, name: &str) -> Result<(IpAddr, f64), u8> {
         let scope = self.intake.rules.scope();
         let found = if self.proxies.of_name(name).is_some() {
             // where it is, only the proxy knows, unless the name says so
@@ -128,7 +135,14 @@ impl Workers {
         Ok((address, found.expires_in.as_secs_f64().max(1.0)))
     }
 
-    async fn visit(&self, ticket: u64, visit: &Visit, watched: &Watched, now: Now) -> Visited {
+    /// Nothing if the fleet let no request leave.
+    async fn visit(
+        &self,
+        ticket: u64,
+        visit: &Visit,
+        watched: &Watched,
+        now: Now,
+    ) -> Option<Visited> {
         let row = self.reader.page(visit.page).ok().flatten();
         let row = row.unwrap_or_default();
         let address = match self.reader.address(visit.page) {
@@ -137,7 +151,7 @@ impl Workers {
                 tracing::error!(%error, "a page cannot be read from the store");
                 let excluded = compare::excluded(row, cause::OUT_OF_SCOPE, now.wall);
                 self.unused(ticket);
-                return self.intake.report(visit, now, excluded);
+                return Some(self.intake.report(visit, now, excluded));
             }
         };
         let url = match self.intake.judge(&self.reader, visit, &address, &row, now) {
@@ -145,7 +159,7 @@ impl Workers {
             Err(visited) => {
                 tracing::debug!(url = address.url, result = ?visited.done.result, "not fetched");
                 self.unused(ticket);
-                return *visited;
+                return Some(*visited);
             }
         };
         let had_copy = matches!(row.state, PageState::Live | PageState::Redirect);
@@ -156,13 +170,16 @@ impl Workers {
                 tracing::debug!(%url, rule, "not fetched: the limit of a rule is reached");
                 let excluded = compare::excluded(row, cause::RULE_LIMIT, now.wall);
                 self.unused(ticket);
-                return self.intake.report(visit, now, excluded);
+                return Some(self.intake.report(visit, now, excluded));
             }
         };
         let validators = Intake::validators(visit, &row);
         let fetched = self
             .page((ticket, watched), visit, &url, validators.as_ref(), now)
             .await;
+        if fetched.is_barred() {
+            return None;
+        }
         let mut visited = match &fetched.answer {
             Err(error) => self.intake.failed(visit, now, row, error.code()),
             Ok(exchange) => {
@@ -188,7 +205,7 @@ impl Workers {
         visited.done.terms = self.intake.rules.overrides.page(&url);
         visited.millis = fetched.took.as_millis().min(u128::from(u32::MAX)) as u32;
         visited.bytes = fetched.bytes().min(u64::from(u32::MAX)) as u32;
-        visited
+        Some(visited)
     }
 
     /// Reads a body of so many bytes. Long ones take turns: the network, and whoever asks how the

@@ -8,6 +8,7 @@ pub mod engine;
 pub mod file;
 pub mod fresh;
 pub mod process;
+pub mod real;
 pub mod report;
 pub mod scenario;
 pub mod web;

@@ -1,7 +1,7 @@
 //! Honest exchanges: what is sent and kept, and connections that serve more than once.
 
 use crate::server::{AGENT, LOOPBACK, Server, fetcher, read_request, say};
-use fetch::{ConnectFault, FetchError, Method, Request, Validators, Version};
+use fetch::{ConnectFault, FetchError, Gate, Method, Request, Step, Validators, Version};
 use std::time::Duration;
 use url::Url;
 
@@ -215,4 +215,48 @@ fn a_user_agent_is_one_printable_line() {
             "{fine:?}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_gate_is_asked_before_connecting_and_last_before_writing() {
+    use std::sync::Mutex;
+    let server = Server::saying(HI);
+    let (fetcher, url) = (fetcher(|_| {}), server.url());
+    let asked = Mutex::new(Vec::new());
+    let ask = |refused: Option<Step>| {
+        let asked = &asked;
+        move |step: Step| {
+            asked.lock().unwrap().push(step);
+            Some(step) != refused
+        }
+    };
+    let gates = [
+        (Some(Step::Connect), 0),
+        (Some(Step::Write), 1),
+        (None, 2),
+        (None, 2),
+    ];
+    for (refused, connections) in gates {
+        let gate = ask(refused);
+        let request = Request {
+            gate: Some(Gate(&gate)),
+            ..Request::get(&url, LOOPBACK)
+        };
+        let answer = fetcher.fetch(request).await.map(|exchange| exchange.status);
+        let expected = refused.map_or(Ok(200), |_| Err(FetchError::Barred));
+        assert_eq!(answer, expected);
+        // a server may learn of a connection a moment later
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        assert_eq!(server.connections(), connections, "{refused:?}");
+    }
+    let expected = [
+        Step::Connect,
+        Step::Connect,
+        Step::Write,
+        Step::Connect,
+        Step::Write,
+        // over the connection that is there
+        Step::Write,
+    ];
+    assert_eq!(*asked.lock().unwrap(), expected);
 }

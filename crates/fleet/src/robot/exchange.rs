@@ -10,8 +10,9 @@ use crate::parcel::{Batch, Cargo, Message, Origin, Parcel, Receipt, Subject, To}
 use crate::plan::Version;
 use crate::record::Record;
 
-/// Most entries in one message.
+/// Most entries in one message, and about so many bytes.
 const BATCH: usize = 256;
+const BATCH_BYTES: usize = 512 << 10;
 /// Receivers with newer or older plans than the sender may pass a batch on twice beyond the
 /// levels of the tree.
 const EXTRA_HOPS: usize = 2;
@@ -20,6 +21,23 @@ const EXTRA_HOPS: usize = 2;
 /// is not dealt with in time comes again as another delivery.
 #[derive(Debug, Default)]
 pub(super) struct Transit(BTreeMap<Delivery, (usize, Millis)>);
+
+/// Entries for one receiver, as many in each message as it may have.
+fn messages(mut entries: &[(u64, Cargo)]) -> Vec<&[(u64, Cargo)]> {
+    let mut messages = Vec::new();
+    while !entries.is_empty() {
+        let mut bytes = 0;
+        let fits = |(_, cargo): &&(u64, Cargo)| {
+            bytes += cargo.bytes();
+            bytes <= BATCH_BYTES
+        };
+        let count = entries.iter().take(BATCH).take_while(fits).count();
+        let (message, rest) = entries.split_at(count.max(1));
+        messages.push(message);
+        entries = rest;
+    }
+    messages
+}
 
 impl Robot {
     pub(super) fn on_message(&mut self, delivery: Delivery, message: Message) {
@@ -35,8 +53,14 @@ impl Robot {
     fn on_batch(&mut self, delivery: Delivery, batch: Batch) {
         let (group, version) = batch.by;
         let level = self.levels.iter().find(|level| level.group == group);
-        let known = level.and_then(|level| level.plan.as_ref());
-        if known.map_or(Version::default(), |plan| plan.version) < version {
+        let known = level.map(|level| {
+            level
+                .plan
+                .as_ref()
+                .map_or(Version::default(), |p| p.version)
+        });
+        // of a group that died out the plan is of no use any more
+        if known.is_some_and(|known| known < version) {
             // the newer plan first; the message comes again
             self.tally.early += 1;
             self.outputs.push(Output::Poll(group));
@@ -138,11 +162,21 @@ impl Robot {
     fn take(&mut self, parcel: Parcel) {
         match parcel.unit() {
             Unit::Register(_) => self.register_parcel(parcel),
+            Unit::Server(_) if !self.takes_page(&parcel) => self.tally.refused += 1,
             unit @ Unit::Server(_) => {
                 self.hold(unit, 0);
                 self.draft.records.push(Record::Admit(parcel));
             }
         }
+    }
+
+    /// Whether the robot, and every group that it is in, wants the page.
+    fn takes_page(&self, parcel: &Parcel) -> bool {
+        self.levels.iter().all(|level| {
+            let plan = level.plan.as_ref();
+            let seat = plan.and_then(|plan| plan.seat(level.branch));
+            seat.is_none_or(|seat| seat.filter.takes_page(&parcel.name, parcel.path()))
+        })
     }
 
     pub(super) fn on_visited(&mut self, unit: Unit, row: Arc<[u8]>, links: Vec<Parcel>) {
@@ -155,7 +189,7 @@ impl Robot {
     /// A URL that was found here. Whoever was told of it once has it.
     pub(super) fn dispatch(&mut self, mut parcel: Parcel) {
         parcel.server = parcel.server.or_else(|| self.server_of(&parcel.name));
-        let told = self.sent.knows(&parcel.name, &parcel.path, false);
+        let told = self.was_sent(&parcel, false);
         if told && !matches!(self.route(parcel.unit()), Route::Mine) {
             self.tally.known_sent += 1;
             return;
@@ -170,13 +204,18 @@ impl Robot {
             Route::Refused => self.tally.refused += 1,
             Route::To(_) | Route::Unknown => {
                 let bound = parcel.server.is_some();
-                if self.sent.knows(&parcel.name, &parcel.path, bound) {
+                if self.was_sent(&parcel, bound) {
                     self.tally.known_sent += 1;
                 } else {
                     self.send(Cargo::Url(parcel));
                 }
             }
         }
+    }
+
+    /// Whether its next holder has the URL already. An errand may be asked for again.
+    fn was_sent(&self, parcel: &Parcel, bound: bool) -> bool {
+        parcel.errand.is_none() && self.sent.knows(&parcel.name, &parcel.url, bound)
     }
 
     /// Into custody, in this commit.
@@ -215,7 +254,7 @@ impl Robot {
                 group: subject.group,
                 to: To::Robot(self.settings.robot),
             };
-            for entries in all.chunks(BATCH) {
+            for entries in messages(&all) {
                 let numbers: Vec<u64> = entries.iter().map(|(number, _)| *number).collect();
                 for &number in &numbers {
                     let again = self.outbox.get(number).is_some_and(|k| k.sent.is_some());

@@ -29,7 +29,7 @@ impl Robot {
     /// The key of the robot's lease.
     pub(super) fn lease_key(&self) -> Key {
         Key {
-            group: *self.settings.path.last().expect("a robot has a group"),
+            group: self.home(),
             what: What::Lease(self.settings.robot),
         }
     }
@@ -151,6 +151,8 @@ impl Robot {
             sealed: false,
             leaving: self.leaving,
             capacity: self.settings.capacity,
+            load: self.load,
+            responses: self.responses.clone(),
             progress: self.progress(),
         };
         let token = self.token(Task::Renew(nonce));

@@ -1,6 +1,6 @@
 //! The life of a unit at a robot. See the crate's README for the picture.
 
-use super::{Robot, Route};
+use super::{Level, Robot, Route};
 use crate::identity::{Millis, Unit};
 use crate::io::{Output, Token};
 use crate::moves::Ages;
@@ -37,6 +37,17 @@ pub enum Hold {
         /// As in `Closing`.
         quiet_until: Millis,
     },
+}
+
+/// Whose a server is, for whoever found something there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// The robot's own.
+    Mine,
+    /// Becoming the robot's own: what is found is kept, nothing is asked.
+    Arriving,
+    /// Another's, or nobody knows yet.
+    Elsewhere,
 }
 
 impl Hold {
@@ -87,8 +98,16 @@ impl Robot {
             let mine = match self.route(unit) {
                 Route::Mine => true,
                 Route::To(_) => false,
+                Route::Refused if self.displaced() => {
+                    self.tally.refused += 1;
+                    self.on_handed(unit);
+                    continue;
+                }
                 // nobody to give it to: it stays, and is not used
-                Route::Refused | Route::Unknown => continue,
+                Route::Refused | Route::Unknown => {
+                    self.rest(unit);
+                    continue;
+                }
             };
             let hold = &self.units[&unit];
             match hold {
@@ -97,6 +116,20 @@ impl Robot {
                 _ => {}
             }
         }
+    }
+
+    /// The unit is nobody's at present: whoever gets it cannot know when we asked it last.
+    fn rest(&mut self, unit: Unit) {
+        if let Some(hold @ Hold::Own { .. }) = self.units.get_mut(&unit) {
+            let quiet_until = self.now + self.settings.interval + self.settings.longest;
+            let quiet_until = quiet_until.max(hold.quiet_until());
+            *hold = Hold::Arriving { quiet_until };
+        }
+    }
+
+    /// Whether the robot, or a group that it is in, has no share any more.
+    fn displaced(&self) -> bool {
+        self.levels.iter().any(Level::displaced)
     }
 
     /// Asks for all that is known of a unit.
@@ -161,19 +194,31 @@ impl Robot {
 
     /// Says how far the robot has come, when nothing stands in the way.
     fn settle(&mut self) {
-        let nothing_to_hand = !(self.units.values())
-            .any(|hold| matches!(hold, Hold::Closing { .. } | Hold::Packed { .. }));
-        if !nothing_to_hand {
+        let on_the_way = |hold| matches!(hold, &Hold::Closing { .. } | &Hold::Packed { .. });
+        if self.units.values().any(on_the_way) {
             return;
         }
+        let holds = !self.units.is_empty();
         for level in &mut self.levels {
             let Some(plan) = &level.plan else { continue };
-            let done = level.durable == plan.version
+            // what a group that has no share cannot hand on stays its members' until it can
+            let stays = holds && level.displaced();
+            let done = !stays
+                && level.durable == plan.version
                 && plan.dead.iter().all(|dead| level.taken.contains(dead));
             if done && level.settled != plan.version {
                 level.settled = plan.version;
                 self.news = true;
             }
+        }
+    }
+
+    /// Whose a unit is.
+    pub fn share(&self, unit: Unit) -> Share {
+        match self.units.get(&unit) {
+            Some(Hold::Own { .. }) => Share::Mine,
+            Some(Hold::Arriving { .. }) => Share::Arriving,
+            Some(Hold::Closing { .. } | Hold::Packed { .. }) | None => Share::Elsewhere,
         }
     }
 

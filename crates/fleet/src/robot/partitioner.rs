@@ -1,25 +1,30 @@
 //! The partitioner's part: it sees members come, go and die, and writes the group's next plan.
 
 mod budget;
+mod burial;
+mod evict;
+mod members;
 mod summary;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Robot, Task};
 use crate::filter::Block;
 use crate::identity::{GroupId, Member, Millis, Session};
-use crate::io::{Outcome, Output};
-use crate::key::{Key, Lease, Value, What};
-use crate::plan::{Plan, Seat, Standing};
+use crate::io::Output;
+use crate::key::{Key, Value, What};
+use crate::plan::Plan;
 use crate::record::Shared;
 
 /// What a partitioner remembers.
 #[derive(Debug, Default)]
 pub(super) struct Partitioner {
     making: bool,
+    burying: bool,
     granting: bool,
-    summing: bool,
-    summed_at: Millis,
+    /// Summaries under way, and when they were last written.
+    summing: BTreeSet<GroupId>,
+    summed_at: BTreeMap<GroupId, Millis>,
     evictions: BTreeMap<Session, Eviction>,
     tables: BTreeMap<GroupId, Vec<(Block, Member)>>,
     /// When everybody was first seen to keep to a round.
@@ -43,8 +48,12 @@ impl Partitioner {
     pub(super) fn answered(&mut self, task: &Task) {
         match task {
             Task::Make => self.making = false,
+            Task::Bury => self.burying = false,
             Task::Grant => self.granting = false,
-            _ => self.summing = false,
+            Task::Summary(group) => {
+                self.summing.remove(group);
+            }
+            _ => {}
         }
     }
 }
@@ -67,6 +76,7 @@ impl Robot {
         if !self.lease_valid(self.now) {
             return;
         }
+        self.guests.clear();
         for depth in (0..self.levels.len()).rev() {
             let Some(plan) = self.levels[depth].plan.clone() else {
                 continue;
@@ -77,7 +87,7 @@ impl Robot {
             }
             if plan.maker == self.settings.robot {
                 self.evict(&plan);
-                self.make(&plan);
+                self.make(depth, &plan);
                 self.grant(depth, &plan);
                 self.summarise(depth, &plan);
                 if depth == 0 {
@@ -94,204 +104,125 @@ impl Robot {
         for session in sessions(plan) {
             self.observer.expect(session, now);
         }
-    }
-
-    /// Of a group of robots the partitioner is the one who is, unless it expired: then the first
-    /// of the others. Of a group of groups it is the partitioner of its first member.
-    fn is_responsible(&self, depth: usize, plan: &Plan) -> bool {
-        let me = self.settings.robot;
-        if depth + 1 < self.levels.len() {
-            let first = plan.seats.iter().map(|seat| seat.member).min();
-            return first == Some(self.levels[depth].branch)
-                && self.makes(self.levels[depth + 1].group);
-        }
-        if plan.maker == me {
-            return true;
-        }
-        // nobody hears of itself
-        let alive = |session: &Session| {
-            Some(*session) == self.session || !self.observer.expired(*session, self.now)
-        };
-        let maker_alive = sessions(plan).any(|s| s.robot == plan.maker && alive(&s));
-        let seated = sessions(plan).filter(alive).map(|s| s.robot).min();
-        // all lost their disks: then whoever comes first
-        let anybody = || {
-            let leases = self.seen.values().filter_map(|(_, value)| match value {
-                Value::Lease(lease) if !lease.sealed && alive(&lease.session) => {
-                    Some(lease.session.robot)
-                }
-                _ => None,
-            });
-            leases.min()
-        };
-        !maker_alive && seated.or_else(anybody) == Some(me)
-    }
-
-    fn evict(&mut self, plan: &Plan) {
-        let mine = self.session;
-        let expired: Vec<Session> = sessions(plan)
-            .filter(|s| Some(*s) != mine && self.observer.expired(*s, self.now))
-            .collect();
-        // whoever is heard of again is not evicted; other groups' members are not judged here
-        let renewed =
-            |s: &Session| sessions(plan).any(|seated| seated == *s) && !expired.contains(s);
-        (self.partitioner.evictions)
-            .retain(|session, step| *step == Eviction::Done || !renewed(session));
-        for session in expired {
-            let key = Key {
-                group: plan.group,
-                what: What::Lease(session.robot),
-            };
-            let step = self.partitioner.evictions.get(&session).copied();
-            match (step, self.seen.get(&key)) {
-                (None, Some((revision, Value::Lease(lease))))
-                    if lease.session == session && !lease.sealed =>
-                {
-                    let (revision, sealed) = (*revision, sealed(lease));
-                    self.partitioner.evictions.insert(session, Eviction::Lease);
-                    let token = self.token(Task::SealLease(session));
-                    self.swap(token, key, revision, Value::Lease(sealed));
-                }
-                // sealed before, or another life of the robot has the key: this one cannot renew
-                (None, Some((_, Value::Lease(lease)))) if lease.session >= session => {
-                    self.partitioner.evictions.insert(session, Eviction::Log);
-                }
-                // it never had a lease: nobody else can make one for it once there is a sealed one
-                (None, _) => {
-                    let lease = never_came(session);
-                    self.partitioner.evictions.insert(session, Eviction::Lease);
-                    let token = self.token(Task::SealLease(session));
-                    self.swap(token, key, 0, Value::Lease(lease));
-                }
-                (Some(Eviction::Log), _) => {
-                    self.partitioner
-                        .evictions
-                        .insert(session, Eviction::Sealing);
-                    let token = self.token(Task::SealLog(session));
-                    self.outputs.push(Output::Seal(token, session));
-                }
-                _ => {}
+        for seat in plan.asked() {
+            if let Member::Group(group) = seat.member {
+                self.groups.expect((plan.group, group), now);
             }
         }
     }
 
-    pub(super) fn on_lease_sealed(&mut self, session: Session, outcome: Outcome) {
-        if let Outcome::Done(_) = outcome {
-            self.partitioner.evictions.insert(session, Eviction::Log);
-        } else {
-            // renewed, or unknown: looked at again
-            self.partitioner.evictions.remove(&session);
-            self.poll_at = self.now;
+    /// Whether the robot is to speak for a group: of robots the partitioner that is, unless it
+    /// expired, then the first of the others; of groups the partitioner of the first that lives.
+    /// Robots come before groups, and members before those who wait for a seat.
+    fn is_responsible(&self, depth: usize, plan: &Plan) -> bool {
+        let me = self.settings.robot;
+        let level = &self.levels[depth];
+        let home = depth + 1 == self.levels.len();
+        if home && plan.maker == me {
+            return true;
+        }
+        let robots = || sessions(plan).filter(|s| self.lives(*s)).map(|s| s.robot);
+        if let Some(first) = robots().min() {
+            return home && first == me && !robots().any(|robot| robot == plan.maker);
+        }
+        let groups = plan.asked().filter_map(|seat| match seat.member {
+            Member::Group(group) => Some(group),
+            Member::Robot(_) => None,
+        });
+        let first = (groups.filter(|group| self.group_lives(level.group, *group)))
+            .min()
+            .map(Member::Group)
+            .or_else(|| self.first_who_waits(level.group));
+        match first {
+            Some(Member::Robot(first)) => home && first == me,
+            Some(group) => group == level.branch && self.makes(self.levels[depth + 1].group),
+            None => false,
         }
     }
 
-    pub(super) fn on_log_sealed(&mut self, session: Session, outcome: Outcome) {
-        let step = match outcome {
-            Outcome::Done(_) => Eviction::Done,
-            _ => Eviction::Log,
-        };
-        self.partitioner.evictions.insert(session, step);
+    /// Of those without a seat the first: all who had one have died or left.
+    fn first_who_waits(&self, group: GroupId) -> Option<Member> {
+        let here = self.seen.iter().filter(|(key, _)| key.group == group);
+        let members = here.filter_map(|(key, (_, value))| match (key.what, value) {
+            (_, Value::Lease(lease)) if !lease.sealed && self.lives(lease.session) => {
+                Some(Member::Robot(lease.session.robot))
+            }
+            (What::Summary(below), Value::Summary(_)) if self.group_lives(group, below) => {
+                Some(Member::Group(below))
+            }
+            _ => None,
+        });
+        members.min()
     }
 
-    fn make(&mut self, plan: &Shared<Plan>) {
-        let me = self.settings.robot;
+    /// Nobody hears of itself.
+    fn lives(&self, session: Session) -> bool {
+        Some(session) == self.session || !self.observer.expired(session, self.now)
+    }
+
+    /// Whether somebody speaks for a group in the one above it.
+    pub(in crate::robot) fn group_lives(&self, above: GroupId, group: GroupId) -> bool {
+        let own = self.levels.iter().any(|level| level.group == group);
+        own || !self.groups.expired((above, group), self.now)
+    }
+
+    fn make(&mut self, depth: usize, plan: &Shared<Plan>) {
         let done =
             |session: &Session| self.partitioner.evictions.get(session) == Some(&Eviction::Done);
         let dead: Vec<Session> = sessions(plan).filter(done).collect();
-        let mut next = plan.successor(me);
-        if dead.is_empty() {
-            if !self.all_have(plan, true, &[]) {
+        let mut next = plan.successor(self.settings.robot);
+        let buried = self.bury_members(plan, &mut next);
+        next.seats.retain(|seat| {
+            let gone = |session: &Session| {
+                seat.member == Member::Robot(session.robot)
+                    && seat.incarnation == session.incarnation
+            };
+            !dead.iter().any(gone)
+        });
+        if dead.is_empty() && !buried {
+            let settled = self.all_have(plan, true, &[]);
+            // nobody has a share: whoever comes, or wanted to go, takes it
+            if !settled && plan.has_active() {
                 return;
             }
             // where nobody had a share nobody took over: that is for those who come next
-            if plan.has_active() {
+            if settled && plan.has_active() {
                 next.dead.clear();
             }
-            self.change(&mut next);
+            self.change(depth, &mut next, settled);
+            if !settled {
+                self.recall(depth, &mut next);
+            }
         } else {
-            next.seats.retain(|seat| {
-                let gone = |session: &&Session| {
-                    seat.member == Member::Robot(session.robot)
-                        && seat.incarnation == session.incarnation
-                };
-                dead.iter().find(gone).is_none()
-            });
-            next.dead.extend(dead);
+            self.recall(depth, &mut next);
         }
-        let same = (&next.seats, &next.dead, &next.table) == (&plan.seats, &plan.dead, &plan.table);
-        if !same {
+        next.dead.extend(dead);
+        let said = |plan: &Plan| {
+            let lists = (plan.seats.clone(), plan.dead.clone(), plan.table.clone());
+            (lists, plan.parent, plan.charter, plan.buried)
+        };
+        if said(&next) != said(plan) {
             self.write_plan(next, plan);
         }
     }
 
-    /// Members that come and go of their own will, and a new table.
-    fn change(&self, next: &mut Plan) {
-        next.seats.retain(|seat| seat.standing == Standing::Active);
-        let leases = (self.seen.iter()).filter_map(|(key, (_, value))| match value {
-            Value::Lease(lease) if key.group == next.group => Some(lease),
-            _ => None,
-        });
-        for lease in leases.filter(|lease| !lease.sealed) {
-            let member = Member::Robot(lease.session.robot);
-            if let Some(seat) = next.seats.iter_mut().find(|seat| seat.member == member) {
-                if lease.leaving && seat.incarnation == lease.session.incarnation {
-                    seat.standing = Standing::Leaving;
-                }
-                continue;
-            }
-            // whoever joins is at least as far as we are: what the group has said of its
-            // progress stays true
-            let knows_all = self.levels.iter().all(|level| {
-                let adopted = lease.progress.adopted.get(&level.group);
-                adopted.is_some_and(|adopted| *adopted >= level.durable)
-            });
-            let alive = !self.observer.expired(lease.session, self.now);
-            if knows_all && alive && !lease.leaving {
-                let seat = Seat::new(member, lease.session.incarnation, lease.capacity);
-                next.seats.push(seat);
-            }
-        }
-        if !next
-            .seats
-            .iter()
-            .any(|s| s.member == Member::Robot(next.maker))
-        {
-            // a partitioner that left
-            let robots = next.seats.iter().filter_map(|seat| match seat.member {
-                Member::Robot(robot) if seat.standing == Standing::Active => Some(robot),
-                _ => None,
-            });
-            if let Some(heir) = robots.min().filter(|_| self.is_home(next.group)) {
-                next.version.term += 1;
-                next.maker = heir;
-            }
-        }
-        for seat in &mut next.seats {
-            if let Member::Group(group) = seat.member
-                && let Some(summary) = self.summary_of(next.group, group)
-            {
-                seat.representatives.clone_from(&summary.representatives);
-            }
-        }
-        if let Some(table) = self.partitioner.tables.get(&next.group) {
-            next.table.clone_from(table);
-        }
-        let seats = &next.seats;
-        next.table
-            .retain(|(_, member)| seats.iter().any(|seat| seat.member == *member));
-    }
-
     fn is_home(&self, group: GroupId) -> bool {
-        self.settings.path.last() == Some(&group)
+        self.home() == group
     }
 
     /// At most two versions are alive: the next one only when every live member has this one.
     fn all_have(&self, plan: &Plan, settled: bool, but: &[Session]) -> bool {
-        plan.seats.iter().all(|seat| {
+        plan.asked().all(|seat| {
             let out = |session: &&Session| {
                 seat.member == Member::Robot(session.robot)
                     && seat.incarnation == session.incarnation
             };
+            if let Member::Group(group) = seat.member
+                && !settled
+                && !self.group_lives(plan.group, group)
+            {
+                return true;
+            }
             let own = self.has(seat);
             let level = self.levels.iter().find(|level| level.group == plan.group);
             let progress = self.progress_of(plan.group, seat.member, seat.incarnation);
@@ -340,23 +271,4 @@ fn sessions(plan: &Plan) -> impl Iterator<Item = Session> + '_ {
         }),
         Member::Group(_) => None,
     })
-}
-
-fn sealed(lease: &Lease) -> Lease {
-    Lease {
-        sealed: true,
-        ..lease.clone()
-    }
-}
-
-/// The end of a session that never wrote its key.
-fn never_came(session: Session) -> Lease {
-    Lease {
-        session,
-        nonce: 0,
-        sealed: true,
-        leaving: false,
-        capacity: 1,
-        progress: crate::key::Progress::default(),
-    }
 }

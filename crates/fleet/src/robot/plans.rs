@@ -2,12 +2,15 @@
 
 use super::{Robot, Task};
 use crate::flaw::Flaw;
-use crate::identity::{GroupId, Member, Session, Unit};
+use crate::identity::{GroupId, Member, RobotId, Session, Unit};
 use crate::io::{Output, Token};
 use crate::key::{Key, Progress, Value, What};
 use crate::parcel::{Subject, To};
-use crate::plan::{Plan, Seat, Version};
+use crate::plan::{Plan, Seat, Standing, Version};
 use crate::record::{Record, Shared};
+
+/// No tree is deeper.
+const MOST_LEVELS: usize = 16;
 
 /// A group above the robot.
 #[derive(Debug)]
@@ -28,21 +31,38 @@ pub(super) struct Level {
 }
 
 impl Level {
-    pub(super) fn all(settings: &super::Settings) -> Vec<Self> {
-        let below = settings.path[1..].iter().map(|&group| Member::Group(group));
-        let branches = below.chain([Member::Robot(settings.robot)]);
-        (settings.path.iter().zip(branches))
-            .map(|(&group, branch)| Self {
-                group,
-                branch,
-                plan: None,
-                durable: Version::default(),
-                settled: Version::default(),
-                taken: Vec::new(),
-                asked: Vec::new(),
-            })
+    pub(super) fn new(group: GroupId, branch: Member) -> Self {
+        Self {
+            group,
+            branch,
+            plan: None,
+            durable: Version::default(),
+            settled: Version::default(),
+            taken: Vec::new(),
+            asked: Vec::new(),
+        }
+    }
+
+    /// Whether the branch has no share in the group any more.
+    pub(super) fn displaced(&self) -> bool {
+        let plan = self.plan.as_ref();
+        let seat = plan.and_then(|plan| plan.seat(self.branch));
+        plan.is_some() && seat.is_none_or(|seat| seat.standing != Standing::Active)
+    }
+
+    /// The levels of a path, the fleet first.
+    pub(super) fn all(robot: RobotId, path: &[GroupId]) -> Vec<Self> {
+        let branches = branches(robot, path);
+        (path.iter().zip(branches))
+            .map(|(&group, branch)| Self::new(group, branch))
             .collect()
     }
+}
+
+/// The member of each group of a path that leads to the robot.
+fn branches(robot: RobotId, path: &[GroupId]) -> impl Iterator<Item = Member> + '_ {
+    let below = path.iter().skip(1).map(|&group| Member::Group(group));
+    below.chain([Member::Robot(robot)])
 }
 
 /// Where a unit belongs, as far as a robot can see.
@@ -59,6 +79,66 @@ pub enum Route {
 }
 
 impl Robot {
+    /// The groups above, as their plans say: each names the one above it. What was known of a
+    /// group stays known, so that no lower plan of it is ever taken for news.
+    pub(super) fn climb(&mut self) {
+        let home = self.home();
+        let mut path = vec![home];
+        while path.len() < MOST_LEVELS {
+            let lowest = path[path.len() - 1];
+            let plan = self.level(lowest).and_then(|level| level.plan.as_ref());
+            let parent = plan.map_or_else(|| self.told_parent(lowest), |plan| plan.parent);
+            match parent {
+                Some(parent) if !path.contains(&parent) => path.push(parent),
+                _ => break,
+            }
+        }
+        path.reverse();
+        if self
+            .levels
+            .iter()
+            .map(|level| level.group)
+            .eq(path.iter().copied())
+        {
+            return;
+        }
+        for level in std::mem::take(&mut self.levels) {
+            self.past.insert(level.group, level);
+        }
+        for (&group, branch) in path.iter().zip(branches(self.settings.robot, &path)) {
+            let known = self.past.remove(&group);
+            let mut level = known.unwrap_or_else(|| Level::new(group, branch));
+            level.branch = branch;
+            self.outputs.push(Output::Poll(group));
+            self.levels.push(level);
+        }
+        self.plans_changed = true;
+        self.news = true;
+    }
+
+    /// The group above another, as the settings say.
+    fn told_parent(&self, group: GroupId) -> Option<GroupId> {
+        let position = self.settings.path.iter().position(|told| *told == group)?;
+        position
+            .checked_sub(1)
+            .map(|above| self.settings.path[above])
+    }
+
+    /// The group that the robot is a member of.
+    pub(super) fn home(&self) -> GroupId {
+        *self.settings.path.last().expect("a robot has a group")
+    }
+
+    fn level(&self, group: GroupId) -> Option<&Level> {
+        let above = self.levels.iter().find(|level| level.group == group);
+        above.or_else(|| self.past.get(&group))
+    }
+
+    pub(super) fn level_mut(&mut self, group: GroupId) -> Option<&mut Level> {
+        let above = self.levels.iter_mut().find(|level| level.group == group);
+        above.or_else(|| self.past.get_mut(&group))
+    }
+
     /// Where a unit belongs.
     pub fn route(&self, unit: Unit) -> Route {
         self.route_from(0, unit)
@@ -116,16 +196,23 @@ impl Robot {
             Value::Plan(plan) => self.on_plan(key, revision, plan),
             Value::Grant(grant) => self.on_grant(key.group, grant),
             Value::Quiet(quiet) => self.on_quiet(*quiet),
-            Value::Lease(_) | Value::Summary(_) => {}
+            Value::Summary(summary) => {
+                if let What::Summary(group) = key.what {
+                    let member = (key.group, group);
+                    self.groups.heard(member, summary.beat, self.now);
+                }
+            }
+            Value::Lease(_) | Value::Charter(_) => {}
         }
         self.named.insert(key);
         self.seen.insert(key, (revision, value));
     }
 
     fn on_plan(&mut self, key: Key, revision: u64, plan: &Shared<Plan>) {
-        let Some(level) = self.levels.iter_mut().find(|l| l.group == key.group) else {
+        let Some(depth) = self.levels.iter().position(|l| l.group == key.group) else {
             return;
         };
+        let level = &mut self.levels[depth];
         let current = level
             .plan
             .as_ref()
@@ -144,8 +231,14 @@ impl Robot {
             return;
         }
         level.plan = Some(plan.clone());
-        level.taken.clear();
-        level.asked.clear();
+        for above in &mut self.levels[..=depth] {
+            // what the dead of a group above left is divided by this plan as well
+            if above.plan.as_ref().is_some_and(|p| !p.dead.is_empty()) {
+                above.settled = Version::default();
+            }
+            above.taken.clear();
+            above.asked.clear();
+        }
         if !plan.dead.is_empty() {
             let quiet = self.now + self.settings.interval + self.settings.longest;
             if self.flaw != Some(Flaw::NoQuietTime) {
@@ -156,8 +249,9 @@ impl Robot {
         self.draft.adopted.push((key.group, plan.version));
         self.plans_changed = true;
         if self.session.is_some_and(|s| plan.dead.contains(&s)) {
-            self.reset();
+            return self.reset();
         }
+        self.climb();
     }
 
     pub(super) fn swap(&mut self, token: Token, key: Key, revision: u64, value: Value) {
@@ -199,12 +293,17 @@ impl Robot {
             let heirs_ready = plan.dead.iter().all(|dead| level.taken.contains(dead));
             level.durable == plan.version
                 && heirs_ready
-                && (plan.seats.iter().filter(|seat| seat.member != level.branch)).all(|seat| {
+                && (plan.asked().filter(|seat| seat.member != level.branch)).all(|seat| {
                     self.progress_of(level.group, seat.member, seat.incarnation)
                         .and_then(|progress| progress.settled.get(&level.group))
                         .is_some_and(|settled| *settled >= plan.version)
                 })
         })
+    }
+
+    /// The groups above the robot, the fleet first: their buckets are to be watched.
+    pub fn above(&self) -> impl Iterator<Item = GroupId> + '_ {
+        self.levels.iter().map(|level| level.group)
     }
 
     /// The newest plans heard of, for whoever looks at the robot.
@@ -238,17 +337,51 @@ impl Robot {
             if answers {
                 read(To::Member(level.branch));
             }
-            if plan.maker == self.settings.robot && depth + 1 == self.levels.len() {
-                for key in self.seen.keys().filter(|key| key.group == level.group) {
-                    if let What::Lease(robot) = key.what
-                        && plan.seat(Member::Robot(robot)).is_none()
-                        && robot != self.settings.robot
-                    {
-                        read(To::Member(Member::Robot(robot)));
-                    }
-                }
+            if plan.maker == self.settings.robot {
+                self.unread(plan, depth)
+                    .for_each(|member| read(To::Member(member)));
+                self.streams_of_the_buried(plan, &mut subjects);
             }
         }
         subjects
+    }
+
+    /// Groups that died out have streams of their own.
+    fn streams_of_the_buried(&self, plan: &Plan, subjects: &mut Vec<Subject>) {
+        for seat in &plan.seats {
+            let (Member::Group(group), Standing::Empty) = (seat.member, seat.standing) else {
+                continue;
+            };
+            let what = What::Plan;
+            let Some((_, Value::Plan(below))) = self.seen.get(&Key { group, what }) else {
+                continue;
+            };
+            let robots = below.dead.iter().map(|dead| Member::Robot(dead.robot));
+            let members = robots.chain(below.seats.iter().map(|seat| seat.member));
+            let members = members.filter(|_| below.buried.is_some());
+            subjects.extend(members.map(|member| Subject {
+                group,
+                to: To::Member(member),
+            }));
+            self.streams_of_the_buried(below, subjects);
+        }
+    }
+
+    /// Members that read nothing, or not for the group: they left, died out or wait for a seat.
+    fn unread<'a>(&'a self, plan: &'a Plan, depth: usize) -> impl Iterator<Item = Member> + 'a {
+        let home = depth + 1 == self.levels.len();
+        (self.seen.keys())
+            .filter(|key| key.group == plan.group)
+            .filter_map(move |key| match key.what {
+                What::Lease(robot) => {
+                    (home && robot != self.settings.robot).then_some(Member::Robot(robot))
+                }
+                What::Summary(group) => Some(Member::Group(group)),
+                _ => None,
+            })
+            .filter(|member| {
+                let seat = plan.seat(*member);
+                seat.is_none_or(|seat| seat.standing == Standing::Empty)
+            })
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{Robot, Task};
 use crate::flaw::Flaw;
-use crate::identity::{GroupId, Session, Text};
+use crate::identity::{GroupId, Millis, Session, Text};
 use crate::io::{Delivery, Output, Tail};
 use crate::parcel::{Cargo, Message, Origin, Receipt};
 use crate::plan::Version;
@@ -59,8 +59,11 @@ pub(super) struct Pump {
     /// How many the engine has; nothing if it has to be asked.
     tail: Option<u64>,
     asked_at: Option<u64>,
+    looked_at: Millis,
     /// The log has all that was on disk at the start.
     pub caught_up: bool,
+    /// What could not be published goes into the log, when the commit of this number is on disk.
+    keeping: Option<(u64, u64, Arc<Vec<Record>>)>,
 }
 
 #[derive(Debug, Default)]
@@ -70,6 +73,8 @@ struct Bundle {
     /// Entries whose publication is not acknowledged yet.
     unpublished: BTreeSet<u64>,
     published: bool,
+    /// When it was first tried.
+    since: Millis,
     journal: u64,
 }
 
@@ -149,6 +154,19 @@ impl Robot {
         true
     }
 
+    /// What the log has is looked at now and then: an engine that forgot is told again, before
+    /// anybody needs it.
+    pub(super) fn look_at_log(&mut self) {
+        let Some(session) = self.session.filter(|_| self.pump.caught_up) else {
+            return;
+        };
+        let due = self.now >= self.pump.looked_at + self.settings.resend;
+        if due && self.pump.bundle.is_none() && self.pump.asked_at.is_none() {
+            self.pump.looked_at = self.now;
+            self.outputs.push(Output::Tail(session));
+        }
+    }
+
     pub(super) fn advance_pump(&mut self) {
         loop {
             self.load_bundle();
@@ -170,7 +188,13 @@ impl Robot {
             }
             at += 1;
             for (group, version) in draft.adopted.drain(..) {
-                if let Some(level) = self.levels.iter_mut().find(|l| l.group == group) {
+                let past = self.past.values_mut();
+                if let Some(level) = self
+                    .levels
+                    .iter_mut()
+                    .chain(past)
+                    .find(|l| l.group == group)
+                {
                     level.durable = version;
                     self.news = true;
                 }
@@ -198,9 +222,11 @@ impl Robot {
         bundle.unpublished = bundle.outs.iter().copied().collect();
         bundle.drafts = drafts;
         for &number in &bundle.outs {
-            if let Some(Cargo::Url(parcel)) = self.outbox.get(number).map(|kept| &kept.cargo) {
+            if let Some(Cargo::Url(parcel)) = self.outbox.get(number).map(|kept| &kept.cargo)
+                && parcel.errand.is_none()
+            {
                 let bound = parcel.server.is_some();
-                self.sent.enter(&parcel.name, &parcel.path, bound);
+                self.sent.enter(&parcel.name, &parcel.url, bound);
             }
         }
         self.pump.bundle = Some(bundle);
@@ -215,6 +241,7 @@ impl Robot {
         }
         if !bundle.published {
             bundle.published = true;
+            bundle.since = self.now;
             let outs = bundle.outs.clone();
             self.publish(&outs);
         }
@@ -225,6 +252,10 @@ impl Robot {
         bundle
             .unpublished
             .retain(|number| outbox.get(*number).is_some());
+        self.keep_in_log();
+        let Some(bundle) = &mut self.pump.bundle else {
+            return;
+        };
         let early = self.flaw == Some(Flaw::LogBeforeOutbox);
         if (!bundle.unpublished.is_empty() && !early) || !self.append() {
             return;
@@ -244,8 +275,8 @@ impl Robot {
             match after {
                 After::Bound(name) => self.on_bound(&name),
                 After::Taken(group, version, session) => {
-                    let level = self.levels.iter_mut().find(|l| l.group == group);
-                    let present = level
+                    let present = self
+                        .level_mut(group)
                         .filter(|l| l.plan.as_ref().is_some_and(|plan| plan.version == version));
                     if let Some(level) = present {
                         level.taken.push(session);
@@ -255,6 +286,45 @@ impl Robot {
             }
         }
         self.advance_units();
+    }
+
+    /// A way out when streams are full in all directions: nobody could acknowledge anything, because
+    /// rows wait for their links to be published, and what is to be acknowledged for those rows. So
+    /// the links themselves go into the log, before the rows. They stay in custody.
+    fn keep_in_log(&mut self) {
+        let patience = 2 * self.settings.resend;
+        let pump = &mut self.pump;
+        let Some(bundle) = &mut pump.bundle else {
+            return;
+        };
+        if let Some((number, position, entry)) = pump.keeping.take() {
+            if number > pump.committed {
+                pump.keeping = Some((number, position, entry));
+                return;
+            }
+            pump.journal.insert(position as usize, entry);
+            bundle.journal += 1;
+            bundle.unpublished.clear();
+            pump.queue.iter_mut().for_each(|draft| draft.journal += 1);
+            return;
+        }
+        let Some(position) = pump.tail.filter(|_| !bundle.unpublished.is_empty()) else {
+            return;
+        };
+        if self.now < bundle.since + patience {
+            return;
+        }
+        let kept = |number: &u64| {
+            let cargo = self.outbox.get(*number)?.cargo.clone();
+            // a unit that is to move is in the log until it has
+            matches!(cargo, Cargo::Url(_)).then_some((*number, cargo))
+        };
+        let entries: Vec<(u64, Cargo)> = bundle.unpublished.iter().filter_map(kept).collect();
+        self.tally.kept_in_log += entries.len() as u64;
+        let entry = Arc::new(vec![Record::Kept(position, entries)]);
+        pump.written += 1;
+        pump.keeping = Some((pump.written, position, Arc::clone(&entry)));
+        self.outputs.push(Output::Write(pump.written, entry));
     }
 
     /// Whether the log has all that the bundle needs.
@@ -289,6 +359,21 @@ impl Robot {
         self.pump.tail = tail
             .entries
             .filter(|&entries| entries <= self.pump.journal.len() as u64);
+        let logged = self
+            .pump
+            .queue
+            .front()
+            .map_or(self.pump.journal.len() as u64, |draft| {
+                // what is not on disk is not missed
+                draft.journal.saturating_sub(1)
+            });
+        if self.pump.bundle.is_none() && self.pump.tail.is_some_and(|tail| tail < logged) {
+            self.pump.bundle = Some(Bundle {
+                published: true,
+                journal: logged,
+                ..Bundle::default()
+            });
+        }
     }
 
     /// An entry was published: the engine has it.

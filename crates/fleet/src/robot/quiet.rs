@@ -1,7 +1,8 @@
 //! The end of a crawl: two rounds of questions in which everybody was idle and nothing changed.
 //!
-//! A URL under way is in somebody's custody until its next holder has it in its log, so a fleet
-//! whose robots are all idle at one instant has nothing left to do. Nobody sees that instant. But
+//! A URL under way is in somebody's custody until its next holder has it in its log, or in the
+//! stream that somebody reads, who is not idle then; so a fleet whose robots are all idle at one
+//! instant has nothing left to do. Nobody sees that instant. But
 //! who says the same twice, and was idle both times, was idle all the time between; and the second
 //! question is put only when everybody has answered the first. That moment is between everybody's
 //! two answers.
@@ -52,7 +53,8 @@ impl Robot {
             .filter_map(|level| Some((level, level.plan.as_ref()?)))
             .any(|(level, plan)| plan.dead.iter().any(|dead| !level.taken.contains(dead)));
         let session = self.session.map_or((0, 0), |s| (s.robot.0, s.incarnation));
-        let state = [session.0, session.1, self.boot.into(), self.pump.written()];
+        let (written, passed_on) = (self.pump.written(), self.tally.passed_on);
+        let state = [session.0, session.1, self.boot.into(), written, passed_on];
         let state: Vec<u8> = state
             .iter()
             .flat_map(|number| number.to_le_bytes())
@@ -73,7 +75,9 @@ impl Robot {
     /// What a group's members say together. Robots that have no seat yet may have work as well.
     pub(super) fn together(&self, plan: &Plan) -> Counters {
         let mut total = Counters {
-            idle: plan.dead.is_empty(),
+            // or others took over from them
+            idle: plan.dead.is_empty()
+                || plan.buried.is_some() && self.is_without_share(plan.group),
             asked: u64::MAX,
             state: plan.version.number,
             taken: 0,
@@ -85,18 +89,30 @@ impl Robot {
             total.state = total.state.wrapping_add(counters.state);
             total.asked = total.asked.min(counters.asked);
         };
-        for seat in &plan.seats {
+        for seat in plan.asked() {
             let progress = self.progress_of(plan.group, seat.member, seat.incarnation);
             let own = self.has(seat).then(|| self.counters_now());
             add(own.or_else(|| progress.map(|progress| progress.counters)));
         }
+        let asked = |member: Member| plan.asked().any(|seat| seat.member == member);
         for (key, (_, value)) in &self.seen {
-            let Value::Lease(lease) = value else { continue };
-            let seated = plan.seat(Member::Robot(lease.session.robot)).is_some();
-            let over = lease.sealed || self.observer.expired(lease.session, self.now);
-            let own = Some(lease.session) == self.session;
-            if key.group == plan.group && !seated && !over && !own {
-                add(Some(lease.progress.counters));
+            if key.group != plan.group {
+                continue;
+            }
+            match (key.what, value) {
+                (_, Value::Lease(lease)) if !asked(Member::Robot(lease.session.robot)) => {
+                    if Some(lease.session) == self.session {
+                        add(Some(self.counters_now()));
+                    } else if !lease.sealed && !self.observer.expired(lease.session, self.now) {
+                        add(Some(lease.progress.counters));
+                    }
+                }
+                (What::Summary(group), Value::Summary(summary))
+                    if !asked(Member::Group(group)) && self.group_lives(plan.group, group) =>
+                {
+                    add(Some(summary.progress.counters));
+                }
+                _ => {}
             }
         }
         total

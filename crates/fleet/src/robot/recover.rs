@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Hold, Robot};
+use super::{Hold, Level, Robot};
 use crate::identity::Unit;
 use crate::record::Record;
 
@@ -34,26 +34,33 @@ impl Robot {
                         self.outbox.forget(*number);
                     }
                     Record::Adopted(plan) => {
-                        if let Some(level) = self.levels.iter_mut().find(|l| l.group == plan.group)
-                        {
+                        if self.level_mut(plan.group).is_none() {
+                            let level = Level::new(plan.group, self.me());
+                            self.past.insert(plan.group, level);
+                        }
+                        if let Some(level) = self.level_mut(plan.group) {
                             level.durable = plan.version;
                             level.plan = Some(plan.clone());
+                        }
+                        for level in self.levels.iter_mut().chain(self.past.values_mut()) {
                             level.taken.clear();
                         }
                     }
                     Record::Taken(session, version) => {
-                        for level in &mut self.levels {
+                        for level in self.levels.iter_mut().chain(self.past.values_mut()) {
                             if level.durable == *version && !level.taken.contains(session) {
                                 level.taken.push(*session);
                             }
                         }
                     }
                     Record::Granted(grant) => {
-                        let home = *self.settings.path.last().expect("a robot has a group");
-                        self.grants.insert(home, grant.clone());
+                        self.grants.insert(self.home(), grant.clone());
                     }
                     _ => {}
                 }
+            }
+            if let [Record::Kept(position, _)] = commit[..] {
+                journal.insert(journal.len().min(position as usize), Arc::clone(commit));
             }
             let replicated: Vec<Record> =
                 commit.iter().filter(|r| r.replicated()).cloned().collect();
@@ -61,6 +68,7 @@ impl Robot {
                 journal.push(Arc::new(replicated));
             }
         }
+        self.climb();
         // what politeness remembered is gone
         let quiet_until = self.now + self.settings.interval + self.settings.longest;
         for unit in held {

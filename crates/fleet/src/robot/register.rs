@@ -40,7 +40,10 @@ impl Robot {
             return self.pass_to_owner(parcel);
         }
         let waiting = self.register.waiting.entry(name.clone()).or_default();
-        if waiting.iter().any(|known| known.path == parcel.path) {
+        if waiting
+            .iter()
+            .any(|known| known.url == parcel.url && known.errand == parcel.errand)
+        {
             return;
         }
         waiting.push(parcel.clone());

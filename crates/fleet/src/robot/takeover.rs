@@ -9,6 +9,7 @@ use super::{Hold, Robot, Route, Task};
 use crate::flaw::Flaw;
 use crate::identity::{Session, Unit};
 use crate::io::Output;
+use crate::parcel::{Cargo, Parcel};
 use crate::record::Record;
 
 /// What a log says, unit by unit.
@@ -29,6 +30,19 @@ pub fn contents(log: &[Arc<Vec<Record>>]) -> BTreeMap<Unit, Vec<Record>> {
         }
     }
     units
+}
+
+/// URLs for others that the session could not publish.
+fn kept(log: &[Arc<Vec<Record>>]) -> impl Iterator<Item = &Parcel> {
+    let records = log.iter().flat_map(|entry| entry.iter());
+    let entries = records.filter_map(|record| match record {
+        Record::Kept(_, entries) => Some(entries),
+        _ => None,
+    });
+    entries.flatten().filter_map(|(_, cargo)| match cargo {
+        Cargo::Url(parcel) => Some(parcel),
+        Cargo::Moved(_) => None,
+    })
 }
 
 impl Robot {
@@ -80,9 +94,19 @@ impl Robot {
                         self.draft.records.push(record);
                     }
                 }
+                if let (Unit::Register(number), Some(Hold::Own { .. })) =
+                    (unit, self.units.get(&unit))
+                {
+                    self.open_register(number);
+                }
                 // what is on its way to another already goes again, with this
                 if matches!(self.units.get(&unit), Some(Hold::Packed { .. })) {
                     self.pack_again(unit);
+                }
+            }
+            for parcel in kept(log) {
+                if self.route_from(depth, parcel.unit()) == Route::Mine {
+                    self.pass_to_owner(parcel.clone());
                 }
             }
             self.draft

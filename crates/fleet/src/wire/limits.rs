@@ -17,8 +17,10 @@ pub const PIECES: u32 = 1 << 16;
 pub const MEMBERS: usize = 4_096;
 /// The longest host name in DNS.
 const NAME: usize = 253;
-/// The longest path with its query, and the longest URL of a referrer.
-const PATH: usize = 8_192;
+/// The longest URL.
+const URL: usize = 8_192;
+/// The longest answer to an errand.
+pub const ANSWER: usize = 256 << 10;
 
 /// Reads a message of a stream.
 pub fn message(bytes: &[u8]) -> Result<Message, WireError> {
@@ -56,6 +58,7 @@ pub fn value(key: Key, bytes: &[u8]) -> Result<Value, WireError> {
         (Value::Lease(lease), What::Lease(robot)) => lease.session.robot == robot,
         (Value::Grant(_), What::Grant)
         | (Value::Summary(_), What::Summary(_))
+        | (Value::Charter(_), What::Charter)
         | (Value::Quiet(_), What::Quiet) => true,
         _ => false,
     };
@@ -69,18 +72,28 @@ pub fn value(key: Key, bytes: &[u8]) -> Result<Value, WireError> {
         }
         Value::Grant(grant) => within("shares", grant.shares.len(), MEMBERS)?,
         Value::Summary(summary) => within("representatives", summary.representatives.len(), 64)?,
-        Value::Lease(_) | Value::Quiet(_) => {}
+        Value::Lease(lease) => within("responses", lease.responses.len(), MEMBERS)?,
+        Value::Charter(charter) => {
+            within("groups", charter.groups.len(), MEMBERS)?;
+            within("filters", charter.filters.len(), MEMBERS)?;
+        }
+        Value::Quiet(_) => {}
     }
     Ok(value)
 }
 
 fn parcel(parcel: &Parcel) -> Result<(), WireError> {
     text("name", &parcel.name, NAME)?;
-    text("path", &parcel.path, PATH)?;
-    parcel
-        .referrer
-        .as_ref()
-        .map_or(Ok(()), |url| text("referrer", url, PATH))
+    text("URL", &parcel.url, URL)?;
+    if let Some(referrer) = &parcel.referrer {
+        text("referrer", referrer, URL)?;
+    }
+    if let Some(errand) = &parcel.errand {
+        text("host of a robots.txt", &errand.of, URL)?;
+        let answer = errand.answer.as_ref().map_or(0, |answer| answer.len());
+        within("bytes of an answer", answer, ANSWER)?;
+    }
+    Ok(())
 }
 
 fn text(what: &'static str, text: &str, most: usize) -> Result<(), WireError> {

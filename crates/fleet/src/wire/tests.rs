@@ -8,9 +8,9 @@ use super::*;
 use crate::demand::Curve;
 use crate::filter::{Block, Filter};
 use crate::identity::{GroupId, Member, RobotId, Session, Text, Unit};
-use crate::key::{Counters, Grant, Key, Lease, Progress, Quiet, Summary, Value, What};
+use crate::key::{Charter, Counters, Grant, Key, Lease, Progress, Quiet, Summary, Value, What};
 use crate::moves::Notice;
-use crate::parcel::{Batch, Cargo, Message, Origin, Parcel, Receipt, Subject, To};
+use crate::parcel::{Batch, Cargo, Errand, Message, Origin, Parcel, Receipt, Subject, To};
 use crate::plan::{Plan, Seat, Standing, Version};
 use crate::record::{Record, Shared};
 
@@ -51,16 +51,22 @@ fn unit() -> impl Strategy<Value = Unit> {
 }
 
 fn parcel() -> impl Strategy<Value = Parcel> {
-    let facts = (any::<u16>(), any::<u8>(), of(any::<u32>()), of(text()));
-    (text(), text(), of(address()), facts).prop_map(
-        |(name, path, server, (depth, redirects, dated, referrer))| Parcel {
+    let facts = (any::<u16>(), any::<u8>(), any::<u64>(), of(any::<u64>()));
+    let bytes = proptest::collection::vec(any::<u8>(), 0..64);
+    let errand = (text(), any::<u8>(), of(bytes.prop_map(Into::into)));
+    let errand = errand.prop_map(|(of, hops, answer)| Errand { of, hops, answer });
+    let links = (of(text()), of(errand));
+    (text(), text(), of(address()), facts, links).prop_map(
+        |(name, url, server, (depth, redirects, found, dated), (referrer, errand))| Parcel {
             name,
-            path,
+            url,
             server,
             depth,
             redirects,
+            found,
             dated,
             referrer,
+            errand,
         },
     )
 }
@@ -147,10 +153,10 @@ fn plan() -> impl Strategy<Value = Plan> {
     );
     let seat = seat.prop_map(
         |(member, incarnation, capacity, active, representatives, domain)| Seat {
-            standing: if active {
-                Standing::Active
-            } else {
-                Standing::Leaving
+            standing: match (active, incarnation % 2) {
+                (true, _) => Standing::Active,
+                (false, 0) => Standing::Leaving,
+                (false, _) => Standing::Empty,
             },
             representatives: representatives.into_iter().map(RobotId).collect(),
             filter: Filter {
@@ -170,6 +176,9 @@ fn plan() -> impl Strategy<Value = Plan> {
     (any::<u64>(), version(), any::<u64>(), parts).prop_map(|(group, version, maker, parts)| {
         let mut plan = Plan::new(GroupId(group), version, RobotId(maker));
         (plan.seats, plan.dead, plan.table) = parts;
+        plan.parent = (maker % 2 == 0).then_some(GroupId(maker));
+        plan.buried = (maker % 3 == 0).then_some(version);
+        plan.charter = group;
         plan
     })
 }
@@ -200,6 +209,8 @@ fn value() -> impl Strategy<Value = (Key, Value)> {
             sealed,
             leaving: !sealed,
             capacity,
+            load: (nonce % 101) as u8,
+            responses: BTreeMap::from([(session.robot, capacity)]),
             progress,
         };
         (What::Lease(session.robot), Value::Lease(lease))
@@ -213,6 +224,7 @@ fn value() -> impl Strategy<Value = (Key, Value)> {
     let summary = summary.prop_map(|(maker, capacity, representatives, progress)| {
         let summary = Summary {
             maker: RobotId(maker),
+            beat: maker,
             capacity,
             representatives: representatives.into_iter().map(RobotId).collect(),
             progress,
@@ -221,7 +233,22 @@ fn value() -> impl Strategy<Value = (Key, Value)> {
     });
     let quiet = (any::<u64>(), any::<bool>())
         .prop_map(|(round, reached)| (What::Quiet, Value::Quiet(Quiet { round, reached })));
-    let other = prop_oneof![grant, lease, summary, quiet].prop_map(|(what, value)| {
+    let charter = (any::<u64>(), vec(any::<u64>(), 0..5), member(), text());
+    let charter = charter.prop_map(|(number, groups, member, domain)| {
+        let filter = Filter {
+            domains: vec![domain],
+            ..Filter::default()
+        };
+        let charter = Charter {
+            number,
+            parent: (number % 2 == 0).then_some(GroupId(number)),
+            groups: groups.into_iter().map(GroupId).collect(),
+            filters: BTreeMap::from([(member, filter)]),
+            ring: number % 3 == 0,
+        };
+        (What::Charter, Value::Charter(charter))
+    });
+    let other = prop_oneof![grant, lease, summary, quiet, charter].prop_map(|(what, value)| {
         let group = GroupId(1);
         (Key { group, what }, value)
     });

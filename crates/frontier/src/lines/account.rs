@@ -27,7 +27,8 @@ impl Lines {
     /// Keeps account of which sites and networks want connections.
     pub(super) fn claim(&mut self, host: u32) {
         let line = &mut self.hosts[host as usize];
-        let wants = !line.is_empty() || line.under_way > 0 || line.is_resolving();
+        let waits = !line.is_empty() && !line.barred;
+        let wants = waits || line.under_way > 0 || line.is_resolving();
         if std::mem::replace(&mut line.claims, wants) != wants {
             let groups = self.groups(host);
             if wants {
@@ -62,11 +63,11 @@ impl Lines {
         }
     }
 
-    /// Keeps account of what politeness allows. A host that is not opened promises nothing.
+    /// Keeps account of what politeness allows. A host that is not opened, or barred, promises nothing.
     pub(super) fn count_allowed(&mut self, host: u32) {
         self.uncount_allowed(host);
         let line = &mut self.hosts[host as usize];
-        if line.trust == Trust::Unopened {
+        if line.trust == Trust::Unopened || line.barred {
             return;
         }
         let Manners {

@@ -59,6 +59,7 @@ pub(super) enum Lookup {
 }
 
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)] // each is a fact of its own
 pub(super) struct Line {
     pub manners: Manners,
     pub new: VecDeque<u32>,
@@ -76,6 +77,8 @@ pub(super) struct Line {
     hindered: [u16; 2],
     pub place: Place,
     pub trust: Trust,
+    /// It is another's, or not ours alone yet: nothing is asked of it.
+    pub barred: bool,
     /// What it adds to what politeness allows.
     pub part: Option<Part>,
     /// It is counted among those who want connections.
@@ -114,12 +117,26 @@ impl Line {
             visiting: 0,
             hindered: [0; 2],
             place: Place::Nowhere,
+            barred: false,
             part: None,
             claims: false,
             asking_robots: false,
             untried_rules: false,
             sitting: 0,
             credit: 0.0,
+        }
+    }
+
+    /// As if it had been known from the start.
+    pub fn adopt(&mut self, courtesy: Courtesy, robots_until: f64) {
+        let not_before = self.courtesy.not_before.max(courtesy.not_before);
+        self.courtesy = Courtesy {
+            not_before,
+            ..courtesy
+        };
+        self.robots_until = robots_until;
+        if courtesy.response > 0.0 && self.place != Place::Unopened {
+            self.trust = Trust::Proven;
         }
     }
 
@@ -147,6 +164,7 @@ impl Line {
     /// Whether nothing can be asked of it before somebody says that something ended.
     pub fn rests(&self) -> bool {
         self.is_empty()
+            || self.barred
             || self.is_resolving()
             || self.asking_robots && self.errands.is_empty()
             || self.under_way >= self.manners.parallel

@@ -60,6 +60,24 @@ fn a_host_is_resolved_then_its_robots_are_read_then_its_pages() {
 }
 
 #[test]
+fn a_barred_host_waits_and_lets_others_pass() {
+    let mut lines = Lines::new(fixed(5.0), 0.0);
+    let one = open_host(&mut lines, address(1));
+    let other = open_host(&mut lines, address(1));
+    lines.push_new(one, 0);
+    lines.push_new(other, 1);
+    lines.bar(one);
+    assert_eq!(visit(lines.next(0.0)), (other, 1));
+    assert_eq!(lines.waiting(one, 0.0), Waiting::ForOwner);
+    lines.ended(other, address(1), 0.0, fine(), 0);
+    assert_eq!(lines.next(100.0), Turn::Idle);
+    assert_eq!(lines.new_waiting(), 1);
+    lines.unbar(one, 120.0);
+    assert_eq!(lines.next(100.0), Turn::Wait(120.0));
+    assert_eq!(visit(lines.next(120.0)), (one, 0));
+}
+
+#[test]
 fn a_name_without_address_is_asked_for_again_later() {
     let mut lines = Lines::new(fixed(1.0), 0.0);
     let host = lines.add_host("a.test", Courtesy::default(), 1e9);

@@ -9,6 +9,8 @@ use std::net::IpAddr;
 /// What a host waits for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Waiting {
+    /// It is another robot's, or not this one's alone yet.
+    ForOwner,
     /// No page waits.
     ForWork,
     /// A request to it is under way.
@@ -90,6 +92,12 @@ impl Lines {
         Some(self.addresses[number as usize].ip)
     }
 
+    /// No request to the address before then.
+    pub fn address_not_before(&self, ip: IpAddr) -> f64 {
+        let number = self.address_numbers.get(&ip);
+        number.map_or(0.0, |&number| self.addresses[number as usize].not_before)
+    }
+
     /// The time between two requests to this host, as things stand.
     pub fn interval(&self, host: u32) -> f64 {
         let line = &self.hosts[host as usize];
@@ -155,7 +163,9 @@ impl Lines {
     pub fn waiting(&self, host: u32, now: f64) -> Waiting {
         let line = &self.hosts[host as usize];
         let address = line.address.map(|number| &self.addresses[number as usize]);
-        if line.is_empty() {
+        if line.barred {
+            Waiting::ForOwner
+        } else if line.is_empty() {
             Waiting::ForWork
         } else if line.is_resolving() {
             Waiting::ForAddress

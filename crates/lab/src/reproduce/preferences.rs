@@ -77,7 +77,11 @@ fn at_least_as_good(one: [f64; 3], other: [f64; 3]) -> bool {
 /// Runs the experiment.
 pub fn run(lab: &Lab) -> Result<Outcome> {
     let mut rows = Vec::new();
-    let all: Vec<usize> = (0..PREFERENCES.len()).collect();
+    let all: Vec<usize> = if lab.quick {
+        FEW.to_vec()
+    } else {
+        (0..PREFERENCES.len()).collect()
+    };
     let (mut words, mut names) = (
         String::new(),
         vec![("generated", "hosts"), ("generated", "addresses")],

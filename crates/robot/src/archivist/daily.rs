@@ -106,3 +106,83 @@ fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_millis() as Time)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use storage::archive::{ArchiveOptions, Exchange, HttpVersion, Packer, lookup, verify};
+    use storage::{Batch, Candidate, PageId, PageRow, PageState, StoreOptions};
+
+    const URL: &str = "http://example.org/";
+
+    #[test]
+    fn old_versions_go_little_by_little_and_the_last_copy_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let (kept, state) = (
+            directory.path().join("archive"),
+            directory.path().join("state"),
+        );
+        let mut archive = Archive::open(&kept, ArchiveOptions::default()).unwrap();
+        let mut store = Store::open(&state, StoreOptions::default()).unwrap();
+        let host = store.host("http://example.org").unwrap();
+        let candidate = Candidate {
+            key: URL,
+            url: URL,
+            host,
+            depth: 0,
+            from: None,
+            at: 1,
+        };
+        store.admit(&[candidate]).unwrap();
+        let mut packer = Packer::new(1, 7);
+        for version in 1..=4 {
+            let body = format!("version {version}");
+            let answer = Exchange {
+                url: URL,
+                time: 1_790_000_000_000 + version * 10_000,
+                ip: None,
+                version: HttpVersion::Http11,
+                status: 200,
+                reason: b"OK",
+                headers: &[],
+                body: body.as_bytes(),
+                digest: storage::digest(body.as_bytes()),
+                truncated: None,
+                request: b"GET / HTTP/1.1\r\n",
+            };
+            let place = archive.append(&packer.response(&answer)).unwrap();
+            archive.sync().unwrap();
+            let row = PageRow {
+                state: PageState::Live,
+                place: Some(place),
+                visits: 1,
+                ..PageRow::default()
+            };
+            let mut batch = Batch::default();
+            batch.pages.push((PageId(0), row));
+            store.commit(&batch).unwrap();
+        }
+        let keep = Keep {
+            versions: Some(2),
+            ..Keep::default()
+        };
+        let mut daily = Daily::new(keep);
+        daily.step(Some(&mut archive), &mut store);
+        assert!(matches!(daily.work, Work::None), "the day is not over");
+        daily.every = Duration::ZERO;
+        daily.step(Some(&mut archive), &mut store);
+        daily.every = DAY;
+        let began = Instant::now();
+        while !matches!(daily.work, Work::None) {
+            assert!(began.elapsed() < Duration::from_secs(30));
+            assert_eq!(daily.patience(), SHORT);
+            daily.step(Some(&mut archive), &mut store);
+        }
+        assert!(daily.has_moved());
+        assert_eq!(lookup(&kept, URL).unwrap().len(), 2);
+        let place = store.page(PageId(0)).unwrap().unwrap().place.unwrap();
+        assert_eq!(archive.read(place).unwrap().payload, b"version 4");
+        archive.sync().unwrap();
+        assert_eq!(verify(&kept).unwrap().flaws, []);
+    }
+}

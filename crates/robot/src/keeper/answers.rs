@@ -125,6 +125,7 @@ impl Keeper {
             Stage::Away | Stage::AwayAndDue => "the answer that is under way".to_owned(),
             Stage::Later | Stage::AwayThenLater => "its next try; the last one failed".to_owned(),
             Stage::InLine => format!("its turn; its host waits for {line}"),
+            Stage::Elsewhere => "nothing: another robot has it".to_owned(),
             Stage::Idle => "nothing".to_owned(),
         };
         let Some(belief) = self.revisits.belief(page) else {
@@ -176,6 +177,7 @@ fn limit_words(limit: Limit) -> &'static str {
 
 fn waiting_words(waiting: Waiting, at: f64) -> String {
     match waiting {
+        Waiting::ForOwner => "the fleet to say that it is this robot's alone".into(),
         Waiting::ForWork => "work".into(),
         Waiting::ForAnswer => "an answer".into(),
         Waiting::Until(then) if then - at > 3600.0 => {

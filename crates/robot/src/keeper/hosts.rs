@@ -2,7 +2,7 @@
 
 use super::Keeper;
 use crate::clock::Now;
-use crate::message::{Found, Write};
+use crate::message::{Found, Of, Write};
 use frontier::key::parse_link;
 use frontier::politeness::{Answer, Courtesy};
 use frontier::retry_after;
@@ -114,6 +114,7 @@ impl Keeper {
         });
         self.status.hosts += 1;
         self.revisits.add_host(now.at, told);
+        self.bar_until_ours(number);
     }
 
     /// A host's address was sought.
@@ -192,7 +193,7 @@ impl Keeper {
     /// robots.txt files that were redirected to a host without an address cannot be had.
     fn robots_out_of_reach(&mut self, now: Now, host: u32) {
         for errand in self.lines.drop_errands(host) {
-            let Some((of, ..)) = self.errands.remove(&errand) else {
+            let Some((Of::Host(of), ..)) = self.errands.remove(&errand) else {
                 continue;
             };
             let previous = self.hosts[of as usize].standing.as_deref();
@@ -251,7 +252,30 @@ impl Keeper {
         }
     }
 
-    fn save_host(&mut self, host: u32) {
+    /// What another robot knew of the host counts from now on.
+    pub(super) fn adopt_host(&mut self, now: Now, host: u32, kept: KeptHost) {
+        let obeyed = self.hosts[host as usize].obeyed;
+        let robots_until = match &kept.standing {
+            _ if !obeyed => f64::INFINITY,
+            Some(standing) => standing.expires,
+            None => 0.0,
+        };
+        self.lines.adopt(host, kept.courtesy, robots_until);
+        let known = &mut self.hosts[host as usize];
+        known.standing = kept.standing.map(Arc::new);
+        known.lies = kept.lies;
+        known.no_address = kept.no_address;
+        if let Some(standing) = &known.standing
+            && standing.verdict == Verdict::DisallowForNow
+            && obeyed
+        {
+            let until = standing.expires;
+            self.lines.without_robots(host, until);
+        }
+        self.tell_delay(now.at, host);
+    }
+
+    pub(super) fn save_host(&mut self, host: u32) {
         let known = &self.hosts[host as usize];
         let kept = KeptHost {
             courtesy: *self.lines.courtesy(host),

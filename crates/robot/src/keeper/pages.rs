@@ -17,6 +17,8 @@ pub(super) enum Stage {
     AwayThenLater,
     /// Its next try, after one that failed.
     Later,
+    /// Nothing here: another robot has it.
+    Elsewhere,
 }
 
 /// All pages.
@@ -58,7 +60,11 @@ impl Pages {
                 self.set(page, Stage::AwayAndDue);
                 false
             }
-            Stage::InLine | Stage::AwayAndDue | Stage::AwayThenLater | Stage::Later => false,
+            Stage::InLine
+            | Stage::AwayAndDue
+            | Stage::AwayThenLater
+            | Stage::Later
+            | Stage::Elsewhere => false,
         }
     }
 
@@ -71,7 +77,7 @@ impl Pages {
                 self.set(page, Stage::AwayAndDue);
                 false
             }
-            Stage::InLine | Stage::AwayAndDue => false,
+            Stage::InLine | Stage::AwayAndDue | Stage::Elsewhere => false,
         }
     }
 
@@ -80,6 +86,7 @@ impl Pages {
         let stage = match self.stage(page) {
             Stage::Away | Stage::AwayAndDue | Stage::AwayThenLater => Stage::AwayThenLater,
             Stage::Idle | Stage::InLine | Stage::Later => Stage::Later,
+            Stage::Elsewhere => Stage::Elsewhere,
         };
         self.set(page, stage);
     }
@@ -92,7 +99,9 @@ impl Pages {
                 self.set(page, Stage::AwayAndDue);
                 false
             }
-            Stage::Idle | Stage::InLine | Stage::Away | Stage::AwayAndDue => false,
+            Stage::Idle | Stage::InLine | Stage::Away | Stage::AwayAndDue | Stage::Elsewhere => {
+                false
+            }
         }
     }
 
@@ -102,7 +111,7 @@ impl Pages {
         match stage {
             Stage::Away | Stage::AwayAndDue => self.set(page, Stage::Idle),
             Stage::AwayThenLater => self.set(page, Stage::Later),
-            Stage::Idle | Stage::InLine | Stage::Later => {}
+            Stage::Idle | Stage::InLine | Stage::Later | Stage::Elsewhere => {}
         }
         stage == Stage::AwayAndDue
     }

@@ -1,7 +1,7 @@
 //! What is known of all pages together, and of the crawl, as it is kept in the store: a line of
 //! JSON, then what the policy learnt.
 
-use super::{Keeper, RECORDS};
+use super::{Keeper, RECORD_BYTES, RECORDS};
 use crate::clock::{Now, Stood};
 use crate::message::Write;
 use serde::{Deserialize, Serialize};
@@ -87,7 +87,6 @@ impl Keeper {
     /// Has it written down.
     pub(super) fn record(&mut self, now: Now) {
         self.learnt = false;
-        self.next_record = now.at + RECORDS;
         let head = Head {
             clock: self.clock.stands(now),
             pass: self.pass.filter(|_| !self.is_quiet()),
@@ -96,6 +95,7 @@ impl Keeper {
             received: self.rules.overrides.quotas.received(),
         };
         let record = packed(&head, &self.revisits.learnt());
+        self.next_record = now.at + RECORDS.max(record.len() as f64 / RECORD_BYTES);
         self.writes.push(Write::Learnt(record));
     }
 }

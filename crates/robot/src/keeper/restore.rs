@@ -1,13 +1,15 @@
 //! What the keeper knows again after a restart: one pass over the pages.
 
 use super::outcomes::wait_after_failure;
+use super::pages::Stage;
 use super::{Keeper, Until};
 use crate::cause;
 use crate::clock::Now;
 use crate::link_weights::LinkWeights;
 use crate::losses::Losses;
+use crate::message::Arrived;
 use crate::overrides::PageTerms;
-use storage::{HostId, PageAddress, PageBrief, PageId, PageState, Store, Time};
+use storage::{HostId, PageAddress, PageBrief, PageId, PageRow, PageState, Store, Time};
 use url::Url;
 
 /// What is taken over of a page.
@@ -117,8 +119,27 @@ impl Keeper {
 
     /// Puts a page where it waits.
     fn restore_page(&mut self, now: Now, id: PageId, kept: &Kept, terms: PageTerms) {
-        let page = id.0;
         self.add_page(id, kept.host, kept.requisite);
+        self.resume_page(now, id.0, kept, terms);
+    }
+
+    /// Puts a page that came from another robot where it waits.
+    pub(super) fn resume(&mut self, now: Now, arrived: &Arrived) {
+        let row = &arrived.row;
+        let kept = Kept {
+            host: arrived.host.0,
+            state: row.state,
+            tried: *row != PageRow::default(),
+            last_visit: row.last_visit,
+            last_failure: row.last_failure,
+            failures: row.failures_in_a_row,
+            memo: row.memo.clone(),
+            requisite: arrived.requisite,
+        };
+        self.resume_page(now, arrived.page.0, &kept, arrived.terms);
+    }
+
+    fn resume_page(&mut self, now: Now, page: u32, kept: &Kept, terms: PageTerms) {
         if !kept.tried {
             return self.wait_first(page);
         }
@@ -160,7 +181,10 @@ impl Keeper {
                     self.try_later(failed_at + terms.gone_seconds, page);
                 }
             }
-            PageState::Elsewhere => self.status.pages_elsewhere += 1,
+            PageState::Elsewhere => {
+                self.pages.set(page, Stage::Elsewhere);
+                self.status.pages_elsewhere += 1;
+            }
             PageState::Excluded => {
                 let cause = kept.last_failure.map_or(0, |(_, cause)| cause);
                 if matches!(

@@ -3,7 +3,7 @@
 use super::pages::Stage;
 use super::{Keeper, Until};
 use crate::clock::Now;
-use crate::message::{Job, Task, Visit};
+use crate::message::{Job, Of, Task, Visit};
 use freshness::policy::Next;
 use frontier::lines::Turn;
 use frontier::politeness::Answer;
@@ -37,6 +37,10 @@ enum Aim {
         of: u32,
         address: IpAddr,
     },
+    /// robots.txt of another robot's host.
+    Favour {
+        address: IpAddr,
+    },
     Page {
         page: u32,
         address: IpAddr,
@@ -48,7 +52,7 @@ impl Ticket {
     pub fn of(&self) -> u32 {
         match self.aim {
             Aim::Robots { of, .. } => of,
-            Aim::Address | Aim::Page { .. } => self.host,
+            Aim::Address | Aim::Favour { .. } | Aim::Page { .. } => self.host,
         }
     }
 }
@@ -74,7 +78,9 @@ impl Tickets {
     /// A request ended: of which host, at which address. Only the first word of it counts.
     fn end(&mut self, ticket: u64) -> Option<(u32, IpAddr)> {
         let job = self.jobs.get_mut(&ticket)?;
-        let (Aim::Robots { address, .. } | Aim::Page { address, .. }) = job.aim else {
+        let (Aim::Robots { address, .. } | Aim::Favour { address } | Aim::Page { address, .. }) =
+            job.aim
+        else {
             return None;
         };
         if !std::mem::take(&mut job.open) {
@@ -104,6 +110,11 @@ impl Tickets {
     /// Requests under way, and names being looked up.
     pub fn requests(&self) -> usize {
         self.open
+    }
+
+    /// Whether a job to one of these hosts is not over.
+    pub fn any_to(&self, hosts: &[u32]) -> bool {
+        self.jobs.values().any(|job| hosts.contains(&job.host))
     }
 
     /// Visits that may still bring a page.
@@ -146,6 +157,8 @@ impl Keeper {
                     until = until.min(then);
                     break;
                 }
+                // the fleet says where its hosts are
+                Turn::Resolve(host) if self.fleet.is_some() => self.resolve_bound(at, host),
                 turn => jobs.push(self.job(turn)),
             }
         }
@@ -184,13 +197,24 @@ impl Keeper {
                 address,
             } => {
                 let (of, url, hops) = self.errands.remove(&errand).expect("given once");
+                let (ticket, previous) = match of {
+                    Of::Host(of) => {
+                        let ticket = self.tickets.open(host, Aim::Robots { of, address });
+                        (ticket, self.hosts[of as usize].standing.clone())
+                    }
+                    Of::Peer(of) => {
+                        let ticket = self.tickets.open(host, Aim::Favour { address });
+                        self.do_favour(ticket, of);
+                        (ticket, None)
+                    }
+                };
                 Job {
-                    ticket: self.tickets.open(host, Aim::Robots { of, address }),
+                    ticket,
                     task: Task::Robots {
                         url,
                         address,
                         hops,
-                        previous: self.hosts[of as usize].standing.clone(),
+                        previous,
                     },
                 }
             }
@@ -306,6 +330,23 @@ impl Keeper {
         }
     }
 
+    /// The fleet let no request leave: everything waits where it waited before, until then.
+    pub(super) fn barred(&mut self, now: Now, ticket: u64, until: f64) {
+        if let Some((host, address)) = self.tickets.end(ticket) {
+            self.lines.hold(host, until);
+            self.lines.unused(host, address);
+        }
+        let Some(job) = self.tickets.close(ticket) else {
+            return;
+        };
+        match job.aim {
+            Aim::Address => self.resolved(now, job.host, Err(crate::cause::LOST)),
+            Aim::Favour { .. } => self.end_favour(ticket),
+            Aim::Page { page, .. } => self.wait_in_line(page),
+            Aim::Robots { of, .. } => self.lines.without_robots(of, until),
+        }
+    }
+
     /// A worker fell over it: nothing came of the job.
     pub(super) fn lost(&mut self, now: Now, ticket: u64) {
         self.ended(now, ticket, Some(Answer::Silent), 0);
@@ -315,6 +356,8 @@ impl Keeper {
         self.count_failure(crate::cause::word(crate::cause::LOST));
         match job.aim {
             Aim::Address => self.resolved(now, job.host, Err(crate::cause::LOST)),
+            // whoever asked asks again
+            Aim::Favour { .. } => self.end_favour(ticket),
             Aim::Page { page, .. } => self.page_lost(now, page),
             Aim::Robots { of, .. } => {
                 let previous = self.hosts[of as usize].standing.as_deref();

@@ -5,7 +5,7 @@ use crate::cause;
 use crate::clock::Now;
 use crate::message::{Event, Progress, Visit};
 use crate::reading::Standpoint;
-use fetch::{Exchange, FetchError, Request, Validators};
+use fetch::{Exchange, FetchError, Gate, Request, Step, Validators};
 use frontier::politeness::Answer;
 use frontier::retry_after;
 use frontier::robots::{Fetched, Standing, next_hop};
@@ -27,6 +27,11 @@ pub(super) struct Ended {
 }
 
 impl Ended {
+    /// Whether nothing was sent, because the fleet did not let it pass.
+    pub fn is_barred(&self) -> bool {
+        matches!(self.answer, Err(FetchError::Barred))
+    }
+
     pub fn bytes(&self) -> u64 {
         let exchange = self.answer.as_ref();
         exchange.map_or(0, |exchange| exchange.body.len() as u64)
@@ -82,8 +87,11 @@ impl Workers {
         now: Now,
     ) -> Ended {
         let started = Instant::now();
+        let address = request.address;
+        let ask = |step| self.may(step, address);
         let request = Request {
             received: Some(&watched.received),
+            gate: self.seam.is_some().then_some(Gate(&ask)),
             ..request
         };
         let answer = tokio::select! {
@@ -93,6 +101,10 @@ impl Workers {
         };
         let took = started.elapsed();
         let ended = Ended { answer, took };
+        if ended.is_barred() {
+            // the job's last event says so
+            return ended;
+        }
         let bytes = match &ended.answer {
             Ok(_) => ended.bytes(),
             Err(_) => watched.received.load(Ordering::Relaxed),
@@ -103,6 +115,25 @@ impl Workers {
             bytes,
         });
         ended
+    }
+
+    /// Whether the fleet lets a request take this step.
+    fn may(&self, step: Step, server: IpAddr) -> bool {
+        let Some(seam) = &self.seam else { return true };
+        let mut seam = crate::archivist::lock(seam);
+        let now = self.clock.now();
+        match step {
+            Step::Connect => seam.may_pass(now, server).is_ok(),
+            Step::Write => seam.pass(now, server).is_ok(),
+        }
+    }
+
+    /// What a job ends with that the fleet did not let pass.
+    pub(super) fn barred(&self, ticket: u64, server: IpAddr) -> Event {
+        let now = self.clock.now();
+        let again = |seam| crate::archivist::lock(seam).may_pass(now, server).err();
+        let until = self.seam.as_ref().and_then(again).unwrap_or(now.at);
+        Event::Barred { ticket, until }
     }
 
     /// Requests a page.
@@ -146,6 +177,9 @@ impl Workers {
             ..Request::get(&url, wanted.address)
         };
         let ended = self.request((ticket, watched), request, now).await;
+        if ended.is_barred() {
+            return self.barred(ticket, wanted.address);
+        }
         let bytes = ended.bytes();
         let at = now.at + ended.took.as_secs_f64();
         let standing = |fetched, max_age| {

@@ -48,14 +48,27 @@ impl Checks {
         }
     }
 
+    /// What was not on disk when the process died was never visited.
+    pub fn died(&mut self, session: Session, records: &[Record]) {
+        for record in records {
+            if let Record::Row(_, bytes) = record {
+                self.depends.remove(&(session, bytes.to_vec()));
+            }
+        }
+    }
+
     /// The engine has an entry.
     pub fn published(&mut self, session: Session, number: u64) {
         self.published.insert((session, number));
     }
 
-    /// W13: a row is logged only when its links are published.
-    pub fn logged(&self, session: Session, records: &[Record]) -> Result<(), Broken> {
+    /// W13: a row is logged only when its links are published, or in the log themselves.
+    pub fn logged(&mut self, session: Session, records: &[Record]) -> Result<(), Broken> {
         for record in records {
+            if let Record::Kept(_, entries) = record {
+                let numbers = entries.iter().map(|(number, _)| (session, *number));
+                self.published.extend(numbers);
+            }
             let Record::Row(_, bytes) = record else {
                 continue;
             };
@@ -115,7 +128,8 @@ impl Checks {
     }
 }
 
-/// A new plan moves nothing between members that both plans have, but for what the table lists.
+/// A new plan moves nothing between members that both plans have and that weigh what they did, but
+/// for what the table lists.
 pub fn moves_only_what_it_must(
     before: &Plan,
     after: &Plan,
@@ -133,7 +147,16 @@ pub fn moves_only_what_it_must(
         let (Some(old), Some(new)) = (before.owner(unit, flaw), after.owner(unit, flaw)) else {
             continue;
         };
-        if old != new && active(after, old) && active(before, new) {
+        let capacity = |plan: &Plan, member| plan.seat(member).map_or(0, |seat| seat.capacity);
+        // a group with more robots than before takes from others, one with fewer gives
+        let weighed = capacity(after, old) < capacity(before, old)
+            || capacity(after, new) > capacity(before, new);
+        let filtered = [old, new].iter().any(|member| {
+            let filter = |plan: &Plan| plan.seat(*member).map(|seat| seat.filter.clone());
+            filter(before) != filter(after)
+        });
+        let stayed = active(after, old) && active(before, new);
+        if old != new && stayed && !weighed && !filtered {
             return broken(
                 "ring by identity",
                 format!(

@@ -124,6 +124,15 @@ impl Engine {
         self.queues.get(&subject).map_or(0, VecDeque::len)
     }
 
+    /// How many messages a group's stream holds.
+    pub fn crowd(&self, group: GroupId) -> usize {
+        let queues = self
+            .queues
+            .iter()
+            .filter(|(subject, _)| subject.group == group);
+        queues.map(|(_, queue)| queue.len()).sum()
+    }
+
     /// A message is dealt with.
     pub fn acknowledge(&mut self, subject: Subject, id: u64) {
         if let Some(queue) = self.queues.get_mut(&subject) {

@@ -31,6 +31,8 @@ pub struct Report {
     pub evicted: u64,
     /// Messages published.
     pub messages: u64,
+    /// Publications that found a stream full.
+    pub refused: u64,
     /// Writes of keys.
     pub swaps: u64,
     /// The longest lease, plan and summary.

@@ -43,6 +43,12 @@ pub enum Fault {
     Leave(usize),
     /// The partitioner has a new table.
     Divide(u64),
+    /// A group is founded below another; nobody is in it yet.
+    Found(GroupId, GroupId),
+    /// A group goes below another, with all that it has.
+    Move(GroupId, GroupId),
+    /// A group is to have no share any more.
+    Remove(GroupId),
 }
 
 /// A run.
@@ -62,6 +68,8 @@ pub struct Scenario {
     pub events: Vec<(Millis, Fault)>,
     /// Whether messages are lost, late and doubled.
     pub noisy: bool,
+    /// Most messages in a group's stream: more are refused.
+    pub stream: Option<usize>,
     /// Requests of the fleet in ten seconds.
     pub budget: Option<u32>,
     /// Whether the run ends when the fleet itself says that nothing is left to do.
@@ -101,6 +109,7 @@ impl Scenario {
             },
             events: Vec::new(),
             noisy: false,
+            stream: None,
             budget: None,
             once: false,
             visits: 1,
@@ -137,8 +146,76 @@ impl Scenario {
         scenario
     }
 
+    /// Sites that are founded, moved, removed, left by everybody and killed whole, among the usual
+    /// faults.
+    pub fn reorganised(seed: u64) -> Self {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x7ee5);
+        let mut scenario = Self::calm(seed, 0);
+        let deep = rng.random_range(0..2) == 0;
+        let mut paths: Vec<Vec<GroupId>> = (0..rng.random_range(2..=4_u64))
+            .map(|site| {
+                let region = deep.then_some(GroupId(5 + site % 2));
+                let above = [FLEET].into_iter().chain(region);
+                above.chain([GroupId(10 + site)]).collect()
+            })
+            .collect();
+        for path in &paths {
+            let robots = rng.random_range(1..=3);
+            scenario.robots.extend(vec![path.clone(); robots]);
+        }
+        scenario.once = true;
+        scenario.noisy = rng.random_range(0..4) > 0;
+        for _ in 0..rng.random_range(1..=4) {
+            let at = rng.random_range(15_000..260_000);
+            let robot = rng.random_range(0..scenario.robots.len());
+            // the first site stays: somebody has to
+            let site = rng.random_range(1..paths.len());
+            let group = *paths[site].last().expect("a site");
+            let inside: Vec<usize> = (0..scenario.robots.len())
+                .filter(|&robot| scenario.robots[robot].last() == Some(&group))
+                .collect();
+            let mut all = |fault: &dyn Fn(usize) -> Fault| {
+                let events = inside.iter().map(|&robot| (at, fault(robot)));
+                scenario.events.extend(events);
+            };
+            let down = rng.random_range(1_000..80_000);
+            match rng.random_range(0..8) {
+                0 => all(&|robot| Fault::DiskLoss(robot, 10_000_000)),
+                1 => all(&|robot| Fault::Kill(robot, 2_000 * down / 500)),
+                2 => all(&Fault::Leave),
+                3 => scenario.events.push((at, Fault::Remove(group))),
+                4 if deep => {
+                    let to = GroupId(5 + rng.random_range(0..2));
+                    scenario.events.push((at, Fault::Move(group, to)));
+                }
+                4 | 5 => {
+                    let new = GroupId(20 + scenario.robots.len() as u64);
+                    let mut path = paths[site].clone();
+                    *path.last_mut().expect("a site") = new;
+                    let above = path[path.len() - 2];
+                    scenario.events.push((at, Fault::Found(new, above)));
+                    for _ in 0..rng.random_range(1..=2) {
+                        let newcomer = scenario.robots.len();
+                        scenario.robots.push(path.clone());
+                        scenario.newcomers.push(newcomer);
+                        let later = at + rng.random_range(0..30_000);
+                        scenario.events.push((later, Fault::Join(newcomer)));
+                    }
+                    paths.push(path);
+                }
+                6 => scenario.events.push((at, Fault::Pause(robot, down))),
+                _ => scenario.events.push((at, Fault::Divide(rng.random()))),
+            }
+        }
+        scenario.events.sort_by_key(|event| event.0);
+        scenario
+    }
+
     /// Anything that may go wrong.
     pub fn random(seed: u64) -> Self {
+        if seed % 8 == 7 {
+            return Self::reorganised(seed);
+        }
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0xf1ee7);
         let mut scenario = Self::calm(seed, 0);
         let shape = rng.random_range(0..10);

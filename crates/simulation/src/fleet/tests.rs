@@ -13,9 +13,14 @@ fn well(scenario: &Scenario) -> Outcome {
 fn whatever_goes_wrong_every_page_is_found_and_every_rule_holds() {
     let mut evicted = 0;
     for seed in 0..SEEDS {
-        let report = well(&Scenario::random(seed)).report;
+        let scenario = Scenario::random(seed);
+        let report = well(&scenario).report;
         assert!(report.late <= report.pauses_at_gate, "{report:?}");
-        assert!(report.most_hops <= 4, "levels + 2: {report:?}");
+        let levels = scenario.robots.iter().map(Vec::len).max().unwrap_or(1);
+        assert!(
+            usize::from(report.most_hops) <= levels + 2,
+            "{levels} levels: {report:?}"
+        );
         evicted += report.evicted;
     }
     assert!(evicted > SEEDS / 4, "the faults do something: {evicted}");
@@ -118,12 +123,128 @@ fn the_budget_is_kept_in_every_window() {
 /// the store had it (246, 249); who passed a server on without having asked it forgot that the one
 /// before had (629); a package whose pieces were gone made all that came with it come again for
 /// ever (1340); what a group left that died out was nobody's, and what was for it was dropped (1666, 2770); who
-/// began a second life spoke for the first (2760).
+/// began a second life spoke for the first (2760); who wanted to leave while all others died could give
+/// its servers to nobody (496, 3515); a site that everybody had left was idle while its last robot still held
+/// servers (3750); an engine that forgot the end of a log was never told again if nothing was appended (6260).
+/// Two were mistakes of the checks: a page visited before a crash and again after it (4939), and a sleeper whose
+/// lease the engine had forgotten (3345).
 #[test]
 fn seeds_that_once_failed() {
-    for seed in [106, 214, 246, 249, 629, 1340, 1666, 2760, 2770] {
+    for seed in [
+        106, 214, 246, 249, 496, 629, 1340, 1666, 2760, 2770, 3345, 3515, 3750, 4939, 6260,
+    ] {
         well(&Scenario::random(seed));
     }
+}
+
+/// Deadlocks between groups: the receiver of a package left with its whole site (42, 132), died (3167, 3201), or
+/// was the last of a region and removed (799, 2366); what died with a sleeper in another branch was taken by
+/// nobody (203); messages in the streams of a site that died out were read by nobody (41); a register that got
+/// names from a log while it was open did not look them up (350); a region without robots seemed to hold
+/// nothing while its dead had not been taken over (943).
+#[test]
+fn reorganisations_that_once_failed() {
+    for seed in [
+        41, 42, 77, 132, 203, 350, 799, 943, 2058, 2104, 2366, 2456, 3167, 3201,
+    ] {
+        well(&Scenario::reorganised(seed));
+    }
+}
+
+/// What the groups of a fleet look like in the end.
+fn fleet_of(robots: &[&[u64]]) -> Scenario {
+    let mut scenario = Scenario::calm(1, 0);
+    let path = |path: &&[u64]| path.iter().map(|g| fleet::identity::GroupId(*g)).collect();
+    scenario.robots = robots.iter().map(path).collect();
+    scenario.once = true;
+    scenario.visits = 2;
+    scenario.patience = 3_000_000;
+    scenario
+}
+
+fn owners(outcome: &Outcome) -> std::collections::BTreeSet<u64> {
+    outcome.pages.values().map(|(owner, _)| owner.0).collect()
+}
+
+/// A site with three robots goes from one region to another while it works, and another is founded
+/// and populated. All of them have a share in the end, and nothing is fetched more often than it should be.
+#[test]
+fn a_populated_group_moves_and_a_new_one_is_founded() {
+    use fleet::identity::GroupId;
+    let mut scenario = fleet_of(&[
+        &[1, 5, 10],
+        &[1, 5, 10],
+        &[1, 6, 11],
+        &[1, 6, 12],
+        &[1, 6, 12],
+        &[1, 6, 12],
+        &[1, 5, 13],
+    ]);
+    scenario.newcomers = vec![6];
+    scenario.events = vec![
+        (40_000, Fault::Move(GroupId(12), GroupId(5))),
+        (60_000, Fault::Found(GroupId(13), GroupId(5))),
+        (70_000, Fault::Join(6)),
+    ];
+    let outcome = well(&scenario);
+    assert_eq!(outcome.report.again, 0, "{:?}", outcome.report);
+    let owners = owners(&outcome);
+    // those who moved, and whoever came
+    for robot in 3..7 {
+        let id = scenario::identity(robot).0;
+        assert!(
+            owners.contains(&id),
+            "robot {robot} has no share: {owners:?}"
+        );
+    }
+}
+
+/// A whole region dies with its disks and never comes back: the rest of the fleet takes over.
+#[test]
+fn a_region_that_dies_out_is_taken_over() {
+    for seed in 0..5 {
+        let mut scenario = fleet_of(&[
+            &[1, 5, 10],
+            &[1, 5, 10],
+            &[1, 6, 11],
+            &[1, 6, 11],
+            &[1, 6, 12],
+        ]);
+        scenario.seed = seed;
+        scenario.events = (2..5)
+            .map(|robot| (50_000 + seed * 7_000, Fault::DiskLoss(robot, 100_000_000)))
+            .collect();
+        let outcome = well(&scenario);
+        let left = [scenario::identity(0).0, scenario::identity(1).0];
+        assert!(owners(&outcome).iter().all(|owner| left.contains(owner)));
+    }
+}
+
+/// A region is removed: its robots stay, and have no share any more.
+#[test]
+fn a_group_that_is_removed_hands_everything_over() {
+    use fleet::identity::GroupId;
+    let mut scenario = fleet_of(&[&[1, 10], &[1, 10], &[1, 11], &[1, 11]]);
+    scenario.events = vec![(60_000, Fault::Remove(GroupId(11)))];
+    let outcome = well(&scenario);
+    assert_eq!(outcome.report.again, 0);
+    let left = [scenario::identity(0).0, scenario::identity(1).0];
+    assert!(owners(&outcome).iter().all(|owner| left.contains(owner)));
+}
+
+/// Streams that hold two messages in all: without a way out everybody would wait for everybody.
+#[test]
+fn streams_that_are_full_in_all_directions_empty_in_the_end() {
+    let mut refused = 0;
+    for seed in 0..10 {
+        let mut scenario = Scenario::calm(seed, 6);
+        scenario.stream = Some(2);
+        scenario.once = true;
+        let outcome = well(&scenario);
+        assert_eq!(outcome.pages.len() as u64, outcome.report.pages);
+        refused += outcome.report.refused;
+    }
+    assert!(refused > 100, "the streams were not full: {refused}");
 }
 
 /// Names share addresses, answers differ by place and time, and names of one address are found at

@@ -146,7 +146,7 @@ impl Web {
     pub fn page(parcel: &Parcel) -> Page {
         Page {
             host: Self::host(&parcel.name),
-            number: parcel.path[1..].parse().expect("paths are numbers"),
+            number: parcel.url[1..].parse().expect("paths are numbers"),
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use fleet::identity::{GroupId, Member, Millis, RobotId, Text, Unit};
 use fleet::io::{Input, Output};
-use fleet::key::{Key, Value, What};
+use fleet::key::{Charter, Key, Value, What};
 use fleet::parcel::{Cargo, Subject};
 use fleet::plan::{Plan, Seat, Version};
 use fleet::record::{Record, Shared};
@@ -134,6 +134,8 @@ pub(super) struct World<'a> {
     report: Report,
     story: Option<Vec<String>>,
     forgetful: bool,
+    /// What the owners of groups want.
+    charters: BTreeMap<GroupId, Charter>,
     seeded: bool,
     calm_from: Millis,
 }
@@ -166,6 +168,7 @@ impl<'a> World<'a> {
             web,
             story: tell.then(Vec::new),
             forgetful: (scenario.events.iter()).any(|(_, f)| matches!(f, Fault::Amnesia(_))),
+            charters: BTreeMap::new(),
             seeded: false,
             calm_from: scenario.events.last().map_or(0, |(at, _)| *at) + 90_000,
             rng,
@@ -209,6 +212,8 @@ impl<'a> World<'a> {
                 robots.entry(*group).or_default().push(robot);
             }
         }
+        let pairs = self.scenario.robots.iter().flat_map(|path| path.windows(2));
+        let parents: BTreeMap<GroupId, GroupId> = pairs.map(|p| (p[1], p[0])).collect();
         let maker = |mut group: GroupId| loop {
             match members[&group].first().expect("groups have members") {
                 Member::Robot(robot) => return *robot,
@@ -219,6 +224,7 @@ impl<'a> World<'a> {
         let plans: Vec<Plan> = (members.iter())
             .map(|(group, members)| {
                 let mut plan = Plan::new(*group, version, maker(*group));
+                plan.parent = parents.get(group).copied();
                 plan.seats = (members.iter())
                     .map(|member| match member {
                         Member::Robot(_) => Seat::new(*member, 1, 1),
@@ -233,7 +239,19 @@ impl<'a> World<'a> {
                 plan
             })
             .collect();
+        let moves = |(_, fault): &(Millis, Fault)| {
+            matches!(fault, Fault::Found(..) | Fault::Move(..) | Fault::Remove(_))
+        };
         for plan in plans {
+            if self.scenario.events.iter().any(moves) {
+                let charter = self.charters.entry(plan.group).or_default();
+                charter.parent = plan.parent;
+                let groups = plan.seats.iter().filter_map(|seat| match seat.member {
+                    Member::Group(group) => Some(group),
+                    Member::Robot(_) => None,
+                });
+                charter.groups = groups.collect();
+            }
             self.put_plan(plan);
         }
     }
@@ -318,6 +336,7 @@ impl<'a> World<'a> {
                     Some(_) => self.push(at + 5_000, NOBODY, Event::Look4All),
                 }
                 self.give_seed()?;
+                self.write_charters()?;
                 continue;
             }
             self.step(index, event)?;
@@ -383,7 +402,8 @@ impl<'a> World<'a> {
     fn wake(&mut self, index: usize) -> Result<(), Broken> {
         let visits = self.scenario.visits;
         let process = &mut self.processes[index];
-        let idle = process.idle(visits);
+        let empty = |subject| self.engine.depth(subject) == 0;
+        let idle = process.idle(visits) && process.subjects.iter().all(|s| empty(*s));
         let waiting = process.rows.values().flatten();
         let wanted = waiting.filter(|(_, seen)| **seen < visits).count() as f64;
         let leave = process.leaving;
@@ -492,6 +512,14 @@ impl<'a> World<'a> {
                 self.tell(|| standing);
             }
         }
+        for subject in self.engine.waiting().collect::<Vec<_>>() {
+            let depth = self.engine.depth(subject);
+            let reads = |p: &&Process| p.robot.is_some() && p.subjects.contains(&subject);
+            let readers: Vec<String> = (self.processes.iter().filter(reads))
+                .map(|process| process.settings.robot.to_string())
+                .collect();
+            self.tell(|| format!("{depth} messages wait in {subject:?}, read by {readers:?}"));
+        }
         let has = |page: &Page| {
             self.processes
                 .iter()
@@ -561,7 +589,7 @@ impl<'a> World<'a> {
         for record in records {
             if let Record::Out(_, Cargo::Url(parcel)) = record {
                 self.pairs
-                    .insert((robot, parcel.name.clone(), parcel.path.clone()));
+                    .insert((robot, parcel.name.clone(), parcel.url.clone()));
             }
         }
     }
@@ -571,7 +599,7 @@ impl<'a> World<'a> {
 fn mentions(record: &Record, url: &fleet::parcel::Parcel) -> bool {
     match record {
         Record::Admit(parcel) | Record::Waiting(parcel) | Record::Out(_, Cargo::Url(parcel)) => {
-            (&parcel.name, &parcel.path) == (&url.name, &url.path)
+            (&parcel.name, &parcel.url) == (&url.name, &url.url)
         }
         Record::Bound(name, _) | Record::Dispatched(name) => *name == url.name,
         _ => false,

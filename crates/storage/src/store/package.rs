@@ -128,10 +128,7 @@ impl Reader {
                     let target = row.redirect_to.and_then(|page| numbers.get(&page));
                     row.redirect_to = target.map(|&place| PageId(place));
                     self.copy_in_package(&mut row, own, &mut package.archives)?;
-                    // as much of it as a row has room for anywhere
-                    let memo = std::mem::take(&mut row.memo);
-                    let row = page::from_bare(&page::bare(&row)).unwrap_or_default();
-                    Some(PageRow { memo, ..row })
+                    Some(row.as_it_travels())
                 }
                 None => None,
             };

@@ -107,6 +107,18 @@ pub struct PageRow {
     pub notes: Vec<u8>,
 }
 
+impl PageRow {
+    /// As much of it as a row has room for anywhere: what a [`Package`](super::Package) holds.
+    #[must_use]
+    pub fn as_it_travels(&self) -> Self {
+        let row = from_bare(&bare(self)).unwrap_or_default();
+        Self {
+            memo: self.memo.clone(),
+            ..row
+        }
+    }
+}
+
 /// A slot: length, checksum, row without its memo. Shorter than [`SLOT`]; what follows it on disk means nothing.
 pub(crate) fn encode(row: &PageRow) -> Vec<u8> {
     let mut out = vec![0; HEAD];

@@ -122,7 +122,7 @@ impl Robot {
     }
 
     fn everybody_keeps(&self, plan: &Plan, round: u64) -> bool {
-        plan.seats.iter().all(|seat| {
+        plan.asked().all(|seat| {
             let own = self.grants.get(&plan.group).map_or(0, |grant| grant.round);
             let progress = self.progress_of(plan.group, seat.member, seat.incarnation);
             let kept = if self.has(seat) {

@@ -117,8 +117,11 @@ impl World<'_> {
                 subject,
                 message,
             } => {
-                let full = now < self.full_until && matches!(message, Message::Batch(_));
+                let crowd = |most| self.engine.crowd(subject.group) >= most;
+                let full = (now < self.full_until && matches!(message, Message::Batch(_)))
+                    || self.scenario.stream.is_some_and(crowd);
                 let outcome = if full {
+                    self.report.refused += 1;
                     Outcome::Refused
                 } else {
                     self.publish(*subject, message)
@@ -166,7 +169,12 @@ impl World<'_> {
         Ok(())
     }
 
-    fn swap(&mut self, key: Key, revision: u64, value: &Value) -> Result<Outcome, Broken> {
+    pub(super) fn swap(
+        &mut self,
+        key: Key,
+        revision: u64,
+        value: &Value,
+    ) -> Result<Outcome, Broken> {
         if let (Value::Plan(plan), Some((_, Value::Plan(before)))) = (value, self.engine.get(&key))
         {
             let addresses = self.web.addresses();
@@ -206,7 +214,8 @@ impl World<'_> {
         }
         for index in 0..self.processes.len() {
             let process = &self.processes[index];
-            let reads = process.robot.is_some() && process.settings.path.contains(&key.group);
+            let robot = process.robot.as_ref();
+            let reads = robot.is_some_and(|robot| robot.above().any(|group| group == key.group));
             // watches are late or hang
             if !reads || (self.scenario.noisy && self.rng.random_range(0..10) == 0) {
                 continue;

@@ -108,7 +108,11 @@ impl World<'_> {
         let robot = self.processes[index].settings.robot;
         self.tell(|| format!("{robot} owns {unit}"));
         self.note(Some(index), Happening::Opens);
-        self.alone(index, unit)?;
+        // an engine that forgets renewals makes others think a sleeper dead whose own lease holds:
+        // then the quiet time holds alone, and requests are what counts
+        if !self.forgetful {
+            self.alone(index, unit)?;
+        }
         if matches!(unit, Unit::Server(_)) {
             let process = &mut self.processes[index];
             let line = process.lines.entry(unit).or_default();

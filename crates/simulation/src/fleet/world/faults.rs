@@ -3,8 +3,10 @@
 use std::net::IpAddr;
 
 use fleet::filter::Block;
-use fleet::identity::{Member, Millis};
-use fleet::plan::Standing;
+use fleet::identity::{GroupId, Member, Millis};
+use fleet::key::{Charter, Key, Value, What};
+use fleet::plan::{Plan, Standing};
+use fleet::robot::Robot;
 use partition::routing::Prefix;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -49,6 +51,52 @@ impl World<'_> {
             Fault::Join(index) => self.start(index)?,
             Fault::Leave(index) => self.processes[index].leaving = true,
             Fault::Divide(seed) => self.divide(seed),
+            Fault::Found(group, above) => {
+                self.put_plan(Plan::founding(group, Some(above)));
+                self.charter(group, |charter| charter.parent = Some(above));
+                self.charter(above, |charter| charter.groups.push(group));
+            }
+            Fault::Move(group, to) => {
+                let from = self.charters.get(&group).and_then(|charter| charter.parent);
+                self.charter(group, |charter| charter.parent = Some(to));
+                if let Some(above) = from {
+                    self.charter(above, |charter| charter.groups.retain(|g| *g != group));
+                }
+                self.charter(to, |charter| charter.groups.push(group));
+            }
+            Fault::Remove(group) => {
+                let from = self.charters.get(&group).and_then(|charter| charter.parent);
+                if let Some(above) = from {
+                    self.charter(above, |charter| charter.groups.retain(|g| *g != group));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The owners of a group want something else.
+    fn charter(&mut self, group: GroupId, change: impl FnOnce(&mut Charter)) {
+        let charter = self.charters.entry(group).or_default();
+        charter.number += 1;
+        change(charter);
+        charter.groups.sort_unstable();
+        charter.groups.dedup();
+    }
+
+    /// Owners write what they want, and again when the engine forgot it.
+    pub(super) fn write_charters(&mut self) -> Result<(), Broken> {
+        for (group, charter) in self.charters.clone() {
+            let key = Key {
+                group,
+                what: What::Charter,
+            };
+            let (revision, number) = match self.engine.get(&key) {
+                Some((revision, Value::Charter(known))) => (revision, known.number),
+                _ => (0, 0),
+            };
+            if number < charter.number {
+                self.swap(key, revision, &Value::Charter(charter))?;
+            }
         }
         Ok(())
     }
@@ -59,6 +107,11 @@ impl World<'_> {
         let with = if disk { "and its disk " } else { "" };
         self.tell(|| format!("{robot} {with}dies, {lost} commits unwritten"));
         let process = &mut self.processes[index];
+        if let Some(session) = process.robot.as_ref().and_then(Robot::session) {
+            for (_, records) in &process.unwritten {
+                self.checks.died(session, records);
+            }
+        }
         process.die();
         self.note(Some(index), Happening::Ends);
         let process = &mut self.processes[index];

@@ -1,0 +1,199 @@
+//! Between a live crawl and its fleet: passes on what the bus says, and what the fleet wants of whom.
+
+use crate::archivist::{SharedSeam, lock};
+use crate::clock::Clock;
+use crate::drive::Heard;
+use crate::message::{Event, Write};
+use crate::visit::Workers;
+use fleet::io::{Input, Output};
+use fleet::parcel::Subject;
+use fleet::robot::Settings;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::runtime::Handle;
+
+/// A look whether the crawl has ended is taken so often.
+const LONGEST_WAIT: f64 = 0.5;
+
+/// A robot's place in a fleet.
+pub struct Berth {
+    pub(crate) settings: Settings,
+    pub(crate) boot: u16,
+    wishes: Sender<Output>,
+    heard: Receiver<Input>,
+    teller: Sender<Input>,
+    subjects: Arc<Mutex<Vec<Subject>>>,
+}
+
+/// What a bus has of a robot.
+pub struct Mooring {
+    /// What it is to do, in this order; never `Resolve`, `Write`, `Open`, `Close`, `Forget` or `Reset`.
+    pub wishes: Receiver<Output>,
+    /// Where it says what came of that, and what it hears besides.
+    pub teller: Sender<Input>,
+    subjects: Arc<Mutex<Vec<Subject>>>,
+}
+
+impl Mooring {
+    /// What the robot reads at present: messages to these are for it. They change with plans.
+    pub fn subjects(&self) -> Vec<Subject> {
+        (self.subjects.lock())
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+impl Berth {
+    /// For a robot with these settings, and for its bus. `boot` is a random number that no other start has.
+    pub fn new(settings: Settings, boot: u16) -> (Self, Mooring) {
+        let (wishes, wished) = channel();
+        let (teller, heard) = channel();
+        let subjects = Arc::new(Mutex::new(Vec::new()));
+        let berth = Self {
+            settings,
+            boot,
+            wishes,
+            heard,
+            teller: teller.clone(),
+            subjects: subjects.clone(),
+        };
+        let mooring = Mooring {
+            wishes: wished,
+            teller,
+            subjects,
+        };
+        (berth, mooring)
+    }
+}
+
+/// Who passes things on.
+pub(crate) struct Courier {
+    seam: SharedSeam,
+    clock: Clock,
+    keeper: Sender<Heard>,
+    archivist: Mutex<Option<Sender<Write>>>,
+    wishes: Sender<Output>,
+    teller: Sender<Input>,
+    subjects: Arc<Mutex<Vec<Subject>>>,
+    runtime: Handle,
+    workers: Arc<Workers>,
+    wanted: AtomicU64,
+    idle: AtomicBool,
+    over: AtomicBool,
+    ended: AtomicBool,
+}
+
+impl Courier {
+    pub fn start(
+        berth: Berth,
+        (seam, clock): (SharedSeam, Clock),
+        (keeper, archivist): (Sender<Heard>, Sender<Write>),
+        (runtime, workers): (Handle, Arc<Workers>),
+    ) -> std::io::Result<Arc<Self>> {
+        let courier = Arc::new(Self {
+            seam,
+            clock,
+            keeper,
+            archivist: Mutex::new(Some(archivist)),
+            wishes: berth.wishes,
+            teller: berth.teller,
+            subjects: berth.subjects,
+            runtime,
+            workers,
+            wanted: AtomicU64::new(0),
+            idle: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+        });
+        let (own, heard) = (courier.clone(), berth.heard);
+        std::thread::Builder::new()
+            .name("courier".into())
+            .spawn(move || own.run(&heard))?;
+        Ok(courier)
+    }
+
+    fn run(&self, heard: &Receiver<Input>) {
+        while !self.ended.load(Ordering::Relaxed) {
+            let now = self.clock.now();
+            let deadline = {
+                let mut seam = lock(&self.seam);
+                if seam.deadline() <= now.at {
+                    let wanted = self.wanted.load(Ordering::Relaxed) as f64;
+                    seam.tick(now, wanted, self.idle.load(Ordering::Relaxed));
+                    let read = seam.protocol().subjects();
+                    *self.subjects.lock().unwrap_or_else(PoisonError::into_inner) = read;
+                }
+                seam.deadline()
+            };
+            self.pass_on();
+            let wait = (deadline - self.clock.now().at).clamp(0.0, LONGEST_WAIT);
+            match heard.recv_timeout(Duration::from_secs_f64(wait)) {
+                Ok(first) => {
+                    let now = self.clock.now();
+                    let mut seam = lock(&self.seam);
+                    for input in std::iter::once(first).chain(heard.try_iter()) {
+                        seam.hear(now, input);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    /// What the keeper has to do, for the next tick.
+    pub fn set_load(&self, wanted: f64, idle: bool) {
+        self.wanted.store(wanted as u64, Ordering::Relaxed);
+        self.idle.store(idle, Ordering::Relaxed);
+    }
+
+    /// Passes on what the fleet wants; in order, whoever calls.
+    pub fn pass_on(&self) {
+        let mut seam = lock(&self.seam);
+        for order in seam.take_orders() {
+            // whoever is gone needs nothing any more
+            let _ = self.keeper.send(Heard::Event(Event::Fleet(order)));
+        }
+        for wish in seam.take_wishes() {
+            match wish {
+                Output::Resolve(name) => self.resolve(name),
+                wish => {
+                    let _ = self.wishes.send(wish);
+                }
+            }
+        }
+        if seam.has_commits() {
+            let archivist = self.archivist.lock();
+            let archivist = archivist.unwrap_or_else(PoisonError::into_inner);
+            if let Some(archivist) = &*archivist {
+                let _ = archivist.send(Write::Fleet);
+            }
+        }
+        if seam.is_over() && !self.over.swap(true, Ordering::Relaxed) {
+            let _ = self.keeper.send(Heard::Stop);
+        }
+    }
+
+    /// A registrar looks a name up.
+    fn resolve(&self, name: fleet::identity::Text) {
+        let (workers, teller) = (self.workers.clone(), self.teller.clone());
+        self.runtime.spawn(async move {
+            let found = workers.resolve(&name).await;
+            let server = found.ok().map(|(server, _)| server);
+            let _ = teller.send(Input::Resolved(name, server));
+        });
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// Nothing more is passed on.
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+        let archivist = self.archivist.lock();
+        *archivist.unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}

@@ -1,0 +1,328 @@
+//! Between the robot and its fleet: the protocol's state machine, and what it wants of whom.
+//!
+//! No clock, no channel, no thread. Whoever drives it passes on what the bus says ([`Seam::hear`]) and
+//! takes what there is to do: wishes for the bus, orders for the keeper, commits for the archivist, which
+//! makes them with the rows that they belong to and says so itself. The same in a live crawl and in the simulation.
+
+use crate::clock::Now;
+use crate::message::{Found, Order};
+use fleet::demand::Curve;
+use fleet::identity::{Millis, Text, Unit};
+use fleet::io::{Input, Output, Token};
+use fleet::parcel::{Errand, Parcel};
+use fleet::record::Record;
+use fleet::robot::{Robot, Settings, Share};
+use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
+use std::sync::Arc;
+use storage::{ENTRY_LIMIT, Store};
+use url::Url;
+
+/// Seconds after which a request is tried again that the gate let not pass.
+const AT_THE_GATE: f64 = 1.0;
+/// The first byte of an entry in the store: whether the commit goes on in the next one.
+const GOES_ON: u8 = 1;
+const ENDS: u8 = 0;
+
+/// What the protocol wants written in one commit.
+pub(crate) struct Commit {
+    pub number: u64,
+    pub records: Arc<Vec<Record>>,
+    /// It belongs to a visit of ours, whose row the archivist has.
+    pub own: bool,
+}
+
+/// A robot's side of its fleet.
+pub struct Seam {
+    fleet: Robot,
+    now: Now,
+    /// Where the names are whose URLs we have.
+    servers: HashMap<Text, IpAddr>,
+    /// URLs that came after redirects at other robots, until somebody takes them.
+    redirected: Vec<(Text, u8)>,
+    commits: VecDeque<Commit>,
+    wishes: Vec<Output>,
+    orders: Vec<Order>,
+    quiet: bool,
+    over: bool,
+}
+
+/// On the protocol's clock.
+fn millis(now: Now) -> Millis {
+    (now.at * 1e3) as Millis
+}
+
+/// What DNS is asked for.
+pub(crate) fn name_of(url: &Url) -> &str {
+    let name = url.host_str().unwrap_or("invalid");
+    name.trim_start_matches('[').trim_end_matches(']')
+}
+
+impl Seam {
+    /// With all that was committed before. `boot` is a random number that no other start has.
+    pub fn new(settings: Settings, boot: u16, now: Now, store: &Store) -> storage::Result<Self> {
+        let disk = committed(store)?;
+        let mut seam = Self {
+            fleet: Robot::new(settings, boot, millis(now), &disk),
+            now,
+            servers: HashMap::new(),
+            redirected: Vec::new(),
+            commits: VecDeque::new(),
+            wishes: Vec::new(),
+            orders: Vec::new(),
+            quiet: false,
+            over: false,
+        };
+        for record in disk.iter().flat_map(|commit| commit.iter()) {
+            seam.learn_servers(record);
+            if let Record::Admit(parcel) = record
+                && parcel.redirects > 0
+            {
+                let url = parcel.url.clone();
+                seam.redirected.push((url, parcel.redirects));
+            }
+        }
+        Ok(seam)
+    }
+
+    fn learn_servers(&mut self, record: &Record) {
+        match record {
+            Record::Admit(parcel) => {
+                if let Some(server) = parcel.server {
+                    self.bind(parcel.name.clone(), server);
+                }
+            }
+            Record::Row(Unit::Server(server), bytes) => {
+                // what cannot be read is not taken either
+                let Ok(package) = storage::Package::decode(bytes) else {
+                    return;
+                };
+                for host in &package.hosts {
+                    if let Ok(url) = Url::parse(&host.name) {
+                        self.bind(name_of(&url).into(), *server);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A name is where the fleet says. It stays there: the first word counts.
+    fn bind(&mut self, name: Text, server: IpAddr) {
+        self.servers.entry(name).or_insert(server);
+    }
+
+    /// Where the names are whose URLs we have.
+    pub fn servers(&self) -> impl Iterator<Item = (String, IpAddr)> + '_ {
+        (self.servers.iter()).map(|(name, server)| (name.to_string(), *server))
+    }
+
+    pub(crate) fn server(&self, name: &str) -> Option<IpAddr> {
+        self.servers.get(name).copied()
+    }
+
+    /// Whose a name is.
+    pub fn share(&self, name: &str) -> Share {
+        let server = self.server(name);
+        server.map_or(Share::Elsewhere, |server| {
+            self.fleet.share(Unit::Server(server))
+        })
+    }
+
+    /// What the bus, the store or time says.
+    pub fn hear(&mut self, now: Now, input: Input) {
+        if now.at > self.now.at {
+            self.now = now;
+        }
+        let outputs = self.fleet.handle(millis(self.now), input);
+        for output in outputs {
+            match output {
+                Output::Write(number, records) => self.commits.push_back(Commit {
+                    number,
+                    records,
+                    own: false,
+                }),
+                Output::Open(Unit::Server(server), from) => self.orders.push(Order::Open {
+                    server,
+                    // by the protocol's clock it is a whole number
+                    from: (from + 1) as f64 / 1e3,
+                }),
+                Output::Close(Token(token), Unit::Server(server)) => {
+                    self.orders.push(Order::Close { server, token });
+                }
+                // registers have no pages, and pages go with the record that says so
+                Output::Open(..) | Output::Close(..) | Output::Forget(_) => {}
+                Output::Reset => self.over = true,
+                wish => self.wishes.push(wish),
+            }
+        }
+        let quiet = self.fleet.quiet();
+        if std::mem::replace(&mut self.quiet, quiet) != quiet {
+            self.orders.push(Order::Quiet(quiet));
+        }
+    }
+
+    /// Time has passed; `wanted` visits would be worth something, or there is nothing to do at all.
+    pub fn tick(&mut self, now: Now, wanted: f64, idle: bool) {
+        self.hear(now, Input::Tick);
+        // a page is worth less the more often it was visited
+        let demand = Curve::of(|price| wanted / (1.0 + price));
+        self.hear(now, Input::Load { demand, idle });
+    }
+
+    /// When it wants to hear of time, at the latest; on the crawl's clock.
+    pub fn deadline(&self) -> f64 {
+        self.fleet.deadline() as f64 / 1e3
+    }
+
+    /// Asked last before a request's bytes are written: whether it may leave; if not, when to ask again.
+    /// One that may has left.
+    pub fn pass(&mut self, now: Now, server: IpAddr) -> Result<(), f64> {
+        self.may_pass(now, server)?;
+        self.fleet.requested(millis(now));
+        Ok(())
+    }
+
+    /// Whether a request could leave now.
+    pub fn may_pass(&self, now: Now, server: IpAddr) -> Result<(), f64> {
+        let at = millis(now);
+        if self.fleet.may_request(at, Unit::Server(server)) {
+            return Ok(());
+        }
+        let paced = self.fleet.paced();
+        let paced = if paced == Millis::MAX { 0 } else { paced };
+        Err((now.at + AT_THE_GATE).max(paced as f64 / 1e3))
+    }
+
+    /// What the bus is to do, in this order.
+    pub fn take_wishes(&mut self) -> Vec<Output> {
+        std::mem::take(&mut self.wishes)
+    }
+
+    /// What the keeper is to do, in this order.
+    pub fn take_orders(&mut self) -> Vec<Order> {
+        std::mem::take(&mut self.orders)
+    }
+
+    /// Whether the keeper is to do something.
+    pub fn has_orders(&self) -> bool {
+        !self.orders.is_empty()
+    }
+
+    /// Whether something is to be committed.
+    pub fn has_commits(&self) -> bool {
+        !self.commits.is_empty()
+    }
+
+    pub(crate) fn next_commit(&mut self) -> Option<Commit> {
+        let commit = self.commits.pop_front()?;
+        if !commit.own {
+            for record in commit.records.iter() {
+                self.learn_servers(record);
+            }
+        }
+        Some(commit)
+    }
+
+    pub(crate) fn take_redirected(&mut self) -> Vec<(Text, u8)> {
+        std::mem::take(&mut self.redirected)
+    }
+
+    /// A page of ours was visited: its row, for those who take over, and URLs that are not known here.
+    pub(crate) fn visited(&mut self, unit: Unit, row: Arc<[u8]>, links: Vec<Parcel>) {
+        let before = self.commits.len();
+        self.hear(self.now, Input::Visited { unit, row, links });
+        for commit in self.commits.range_mut(before..) {
+            commit.own = true;
+        }
+    }
+
+    /// URLs that no page of ours names.
+    pub(crate) fn found(&mut self, parcels: Vec<Parcel>) {
+        for parcel in parcels {
+            self.hear(self.now, Input::Seed(parcel));
+        }
+    }
+
+    /// Something for the owner of another host.
+    pub(crate) fn run_errand(&mut self, url: &Url, errand: Errand) {
+        let name: Text = name_of(url).into();
+        let parcel = Parcel {
+            server: self.server(&name),
+            errand: Some(errand),
+            ..Parcel::new(name, url.as_str().into())
+        };
+        self.hear(self.now, Input::Seed(parcel));
+    }
+
+    /// The share is lost: the store is to be wiped, and another life to begin.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// The latest time that it heard of.
+    pub(crate) fn now(&self) -> Now {
+        self.now
+    }
+
+    /// The protocol, for whoever looks at it.
+    pub fn protocol(&self) -> &Robot {
+        &self.fleet
+    }
+
+    /// The same, for partitioners' tables.
+    pub fn protocol_mut(&mut self) -> &mut Robot {
+        &mut self.fleet
+    }
+
+    /// A URL that was found, as it goes to its owner.
+    pub(crate) fn parcel(&self, found: &Found, redirects: usize, referrer: Option<&str>) -> Parcel {
+        let name: Text = name_of(&found.url).into();
+        Parcel {
+            server: self.server(&name),
+            depth: found.depth,
+            redirects: redirects.min(usize::from(u8::MAX)) as u8,
+            found: found.at.max(0).cast_unsigned(),
+            dated: found.changed.map(|at| (at * 1e3) as u64),
+            referrer: referrer.map(Into::into),
+            ..Parcel::new(name, found.url.as_str().into())
+        }
+    }
+}
+
+/// A commit as entries of the store, which keeps them in order.
+pub(crate) fn entries(records: &Vec<Record>) -> Vec<Vec<u8>> {
+    let bytes = fleet::wire::encode(records);
+    let mut parts: Vec<Vec<u8>> = bytes
+        .chunks(ENTRY_LIMIT - 1)
+        .map(|part| [&[GOES_ON], part].concat())
+        .collect();
+    if let Some(last) = parts.last_mut() {
+        last[0] = ENDS;
+    }
+    parts
+}
+
+/// All commits of a store.
+fn committed(store: &Store) -> storage::Result<Vec<Arc<Vec<Record>>>> {
+    let mut commits = Vec::new();
+    let mut bytes = Vec::new();
+    for (number, entry) in store.outbox(0, usize::MAX)? {
+        let Some((&goes_on, part)) = entry.split_first() else {
+            continue;
+        };
+        bytes.extend_from_slice(part);
+        if goes_on == ENDS {
+            let records = fleet::wire::decode(&std::mem::take(&mut bytes));
+            let records = records.map_err(|error| storage::Error::Damaged {
+                path: store.reader().directory().join("outbox"),
+                what: format!("entry {number}: {error}"),
+            })?;
+            commits.push(Arc::new(records));
+        }
+    }
+    Ok(commits)
+}
+
+#[cfg(test)]
+mod tests;
