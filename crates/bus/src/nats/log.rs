@@ -182,6 +182,8 @@ impl Inner {
         let (stream, subject) = self.log(session);
         let stream = self.stream(self.site, &stream).await.ok()?;
         let config = pull::Config {
+            // with a name, servers can judge by the subject who may read what
+            name: Some(self.client.new_inbox().replace('.', "_")),
             filter_subject: subject,
             deliver_policy: DeliverPolicy::All,
             ack_policy: AckPolicy::None,
