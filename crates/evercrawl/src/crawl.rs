@@ -69,9 +69,9 @@ pub struct Arguments {
     /// Stop after so many visits that brought a page.
     #[arg(long, value_name = "NUMBER")]
     pages: Option<u64>,
-    /// Stop after so many bytes received.
+    /// Stop after receiving this much, such as 2GB.
     #[arg(long, value_name = "BYTES")]
-    bytes: Option<u64>,
+    bytes: Option<ground::Bytes>,
     /// Log more: requests, robots.txt, decisions.
     #[arg(short, long)]
     verbose: bool,
@@ -88,7 +88,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let mut limits = config.limits.clone();
     limits.pages = arguments.pages.unwrap_or(limits.pages);
-    limits.bytes = arguments.bytes.unwrap_or(limits.bytes);
+    limits.bytes = arguments.bytes.map_or(limits.bytes, ground::Bytes::whole);
     let how = How {
         contact: arguments.contact.as_deref(),
         allow_private: arguments.allow_private,

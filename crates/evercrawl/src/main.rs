@@ -4,6 +4,8 @@
 //! (arguments or files that ask for what cannot be), 130 an interruption that left a partial result.
 
 mod archive;
+#[cfg(test)]
+mod book;
 mod changes;
 mod config;
 mod crawl;
