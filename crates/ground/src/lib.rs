@@ -2,6 +2,7 @@
 //! of them, the calendar, distances on Earth, quantities as people write them.
 //!
 //! Everything here is a pure function of its arguments.
+#![doc = include_str!("../README.md")]
 
 pub mod address;
 pub mod calendar;

@@ -86,7 +86,7 @@ pub struct Measured {
 /// Costs that should be small.
 #[derive(Clone, Copy, Debug)]
 pub struct Nearness<'a> {
-    /// What was measured; missing pairs are no matter.
+    /// What was measured; pairs may be missing.
     pub measured: &'a [Measured],
     /// How much it matters; 0 leaves it out.
     pub preference: f64,

@@ -70,3 +70,20 @@ fn every_page_is_in_the_summary() {
         assert!(is_listed, "SUMMARY.md does not list {}", page.display());
     }
 }
+
+/// The journeys name a file and a function in it, each in backquotes.
+#[test]
+fn the_journeys_go_through_real_places() {
+    let page = read(&root().join("ARCHITECTURE.md"));
+    let journeys = page.split("## ").find(|part| part.starts_with("Two journeys"));
+    let quoted: Vec<_> = journeys.expect("journeys").split('`').collect();
+    let steps = quoted.windows(3).filter(|three| three[0].ends_with(".rs") && three[1] == " ");
+    let mut seen = 0;
+    for step in steps {
+        let file = root().join("crates").join(step[0]);
+        let is_there = read(&file).contains(&format!("fn {}(", step[2]));
+        assert!(is_there, "{}: no function {}", file.display(), step[2]);
+        seen += 1;
+    }
+    assert!(seen > 15, "only {seen} steps found");
+}

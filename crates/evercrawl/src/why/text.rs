@@ -90,10 +90,7 @@ pub fn text(why: &Why) -> String {
         row("changes", &changes);
     }
     if let Some(chance) = why.chance_fresh {
-        row(
-            "current",
-            &format!("with a chance of {:.0} %", 100.0 * chance),
-        );
+        row("current", &format!("{:.0} % likely", 100.0 * chance));
     }
     if let Some(weight) = why.weight {
         row("weight", &format!("{} (others: 1)", digits(weight)));
@@ -179,7 +176,7 @@ fn fetched(page: &PageView) -> String {
         page.minor
     );
     if let Some(change) = page.last_change {
-        let _ = write!(fetched, "; as it is since {change}");
+        let _ = write!(fetched, "; last changed {change}");
     }
     fetched
 }

@@ -33,7 +33,7 @@ pub(super) struct Host {
     pub no_address: Option<u8>,
     /// Whether its robots.txt is obeyed.
     pub obeyed: bool,
-    /// Every so-manieth conditional request to it is made without conditions.
+    /// Every Nth conditional request to it is made without conditions.
     pub audit_every: u32,
     /// The delay the policy knows.
     told: f64,
