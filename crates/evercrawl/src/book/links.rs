@@ -75,9 +75,13 @@ fn every_page_is_in_the_summary() {
 #[test]
 fn the_journeys_go_through_real_places() {
     let page = read(&root().join("ARCHITECTURE.md"));
-    let journeys = page.split("## ").find(|part| part.starts_with("Two journeys"));
+    let journeys = page
+        .split("## ")
+        .find(|part| part.starts_with("Two journeys"));
     let quoted: Vec<_> = journeys.expect("journeys").split('`').collect();
-    let steps = quoted.windows(3).filter(|three| three[0].ends_with(".rs") && three[1] == " ");
+    let steps = quoted
+        .windows(3)
+        .filter(|three| three[0].ends_with(".rs") && three[1] == " ");
     let mut seen = 0;
     for step in steps {
         let file = root().join("crates").join(step[0]);

@@ -9,7 +9,7 @@ fn commands() -> String {
     let mut page = String::from(
         "# Commands\n\nWhat `--help` says of every command. Made from the program; a test compares them.\n",
     );
-    let mut top = Arguments::command().term_width(96).max_term_width(96);
+    let mut top = Arguments::command().term_width(100).max_term_width(100);
     top.build();
     describe(&mut top, "evercrawl", &mut page);
     page
