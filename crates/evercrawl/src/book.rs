@@ -65,8 +65,8 @@ fn take_apart(page: &Path) -> (String, Vec<Block>) {
                     text: String::new(),
                 });
             }
-            (None, Some(block)) => block.text += &format!("{line}\n"),
-            (None, None) => prose += &format!("{line}\n"),
+            (None, Some(block)) => block.text.extend([line, "\n"]),
+            (None, None) => prose.extend([line, "\n"]),
         }
     }
     assert!(open.is_none(), "{}: a block is not closed", page.display());

@@ -18,7 +18,9 @@ fn commands() -> String {
 fn describe(command: &mut Command, name: &str, page: &mut String) {
     let help = command.render_long_help().to_string();
     let help: Vec<_> = help.trim_end().lines().map(str::trim_end).collect();
-    *page += &format!("\n## {name}\n\n```text\n{}\n```\n", help.join("\n"));
+    for part in ["\n## ", name, "\n\n```text\n", &help.join("\n"), "\n```\n"] {
+        page.push_str(part);
+    }
     for inner in command.get_subcommands_mut() {
         if inner.get_name() != "help" && !inner.is_hide_set() {
             let name = format!("{name} {}", inner.get_name());
