@@ -54,7 +54,7 @@ pub struct Visit {
     /// The page.
     pub page: PageId,
     /// Its host.
-    pub host: u32,
+    pub host: HostId,
     /// Whether there is no copy yet.
     pub new: bool,
     /// Where to connect to.
@@ -178,7 +178,7 @@ pub enum Order {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Of {
     /// A host of ours.
-    Host(u32),
+    Host(HostId),
     /// Another robot's host: scheme, name and port.
     Peer(Arc<str>),
 }
@@ -239,7 +239,7 @@ pub struct FleetStored {
     /// Hosts that are elsewhere from now on, and their pages.
     pub left: (Vec<HostId>, Vec<PageId>),
     /// Hosts whose robots.txt another robot is asked to fetch.
-    pub asked: Vec<u32>,
+    pub asked: Vec<HostId>,
     /// What others fetched for us.
     pub answers: Vec<(HostId, Standing)>,
     /// URLs and rows that others sent and that are not taken: out of scope, at an address that may not be
@@ -255,7 +255,7 @@ pub struct Done {
     /// The page.
     pub page: PageId,
     /// Its host.
-    pub host: u32,
+    pub host: HostId,
     /// Whether it was handed out as a page without a copy.
     pub new: bool,
     /// How the page is treated.
@@ -309,7 +309,7 @@ pub enum Write {
     /// What is known of a host, but for where the caps of traps were lowered.
     Host {
         /// Its number.
-        host: u32,
+        host: HostId,
         /// All of it.
         kept: Box<KeptHost>,
     },

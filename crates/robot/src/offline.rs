@@ -70,7 +70,7 @@ impl Offline {
             damaged: totals.unreadable,
         };
         for _ in 0..offline.counts.hosts {
-            offline.revisits.add_host(now.at, 1.0);
+            offline.revisits.add_host(now.at, ground::Seconds(1.0));
         }
         offline.sample()?;
         Ok(offline)
@@ -127,7 +127,7 @@ impl Offline {
         let opens = hours.and_then(|hours| hours.opens(now.wall));
         let opening = opens.map_or(opening, |opens| opening.max(now.from_wall(opens)));
         let host_opens = (opening > now.at).then(|| now.to_wall(opening));
-        let Some(belief) = self.revisits.belief(page.0) else {
+        let Some(belief) = self.revisits.belief(page) else {
             return Ok(PageWait {
                 host_opens,
                 ..PageWait::default()
@@ -137,7 +137,7 @@ impl Offline {
         Ok(PageWait {
             changes_per_day: Some(per_day(belief.rate.median)),
             changes_per_day_interval: Some((per_day(belief.rate.low), per_day(belief.rate.high))),
-            chance_fresh: self.revisits.chance_fresh(page.0, now.at),
+            chance_fresh: self.revisits.chance_fresh(page, now.at),
             host_opens,
             ..PageWait::default()
         })
@@ -206,7 +206,7 @@ impl Copied {
     fn keep(&self, revisits: &mut Revisits, now: Now) {
         let visited = now.from_wall(self.visited).min(now.at);
         let memo = Some(&self.memo[..]).filter(|memo| !memo.is_empty());
-        revisits.keep(now.at, self.page.0, self.host.0, 1.0, visited, memo);
+        revisits.keep(now.at, self.page, self.host, 1.0, visited, memo);
     }
 }
 

@@ -3,11 +3,12 @@
 use super::allowance::{Part, Sum};
 use super::line::Trust;
 use super::share::Groups;
-use super::{Lines, Manners};
+use super::{AddressId, Lines, Manners};
+use ground::HostId;
 
 impl Lines {
-    pub(super) fn site_of(&self, host: u32) -> Groups {
-        let site = self.sites[self.hosts[host as usize].site as usize].group;
+    pub(super) fn site_of(&self, host: HostId) -> Groups {
+        let site = self.sites[self.hosts[host.index()].site.index()].group;
         Groups {
             site,
             network: None,
@@ -15,9 +16,9 @@ impl Lines {
         }
     }
 
-    pub(super) fn groups(&self, host: u32) -> Groups {
-        let line = &self.hosts[host as usize];
-        let network = |number: u32| self.addresses[number as usize].network;
+    pub(super) fn groups(&self, host: HostId) -> Groups {
+        let line = &self.hosts[host.index()];
+        let network = |number: AddressId| self.addresses[number.index()].network;
         Groups {
             network: line.address.map(network),
             ..self.site_of(host)
@@ -25,8 +26,8 @@ impl Lines {
     }
 
     /// Keeps account of which sites and networks want connections.
-    pub(super) fn claim(&mut self, host: u32) {
-        let line = &mut self.hosts[host as usize];
+    pub(super) fn claim(&mut self, host: HostId) {
+        let line = &mut self.hosts[host.index()];
         let waits = !line.is_empty() && !line.barred;
         let wants = waits || line.under_way > 0 || line.is_resolving();
         if std::mem::replace(&mut line.claims, wants) != wants {
@@ -40,33 +41,33 @@ impl Lines {
     }
 
     /// The host is found at this address.
-    pub(super) fn found_at(&mut self, host: u32, number: u32) {
-        if self.hosts[host as usize].address == Some(number) {
-            return self.hosts[host as usize].found(Some(number));
+    pub(super) fn found_at(&mut self, host: HostId, number: AddressId) {
+        if self.hosts[host.index()].address == Some(number) {
+            return self.hosts[host.index()].found(Some(number));
         }
         self.uncount_allowed(host);
-        if std::mem::take(&mut self.hosts[host as usize].claims) {
+        if std::mem::take(&mut self.hosts[host.index()].claims) {
             let groups = self.groups(host);
             self.shares.unclaim(groups);
         }
-        self.hosts[host as usize].found(Some(number));
-        let address = &mut self.addresses[number as usize];
-        address.parallel = (address.parallel).min(self.hosts[host as usize].manners.parallel);
+        self.hosts[host.index()].found(Some(number));
+        let address = &mut self.addresses[number.index()];
+        address.parallel = (address.parallel).min(self.hosts[host.index()].manners.parallel);
         self.claim(host);
         self.count_allowed(host);
     }
 
-    fn uncount_allowed(&mut self, host: u32) {
-        let line = &mut self.hosts[host as usize];
+    fn uncount_allowed(&mut self, host: HostId) {
+        let line = &mut self.hosts[host.index()];
         if let Some(part) = line.part.take() {
-            self.change_allowed(self.hosts[host as usize].address, part, Sum::remove);
+            self.change_allowed(self.hosts[host.index()].address, part, Sum::remove);
         }
     }
 
     /// Keeps account of what politeness allows. A host that is not opened, or barred, promises nothing.
-    pub(super) fn count_allowed(&mut self, host: u32) {
+    pub(super) fn count_allowed(&mut self, host: HostId) {
         self.uncount_allowed(host);
-        let line = &mut self.hosts[host as usize];
+        let line = &mut self.hosts[host.index()];
         if line.trust == Trust::Unopened || line.barred {
             return;
         }
@@ -81,12 +82,17 @@ impl Lines {
             parallel,
         );
         line.part = Some(part);
-        self.change_allowed(self.hosts[host as usize].address, part, Sum::add);
+        self.change_allowed(self.hosts[host.index()].address, part, Sum::add);
     }
 
-    fn change_allowed(&mut self, address: Option<u32>, part: Part, change: fn(&mut Sum, Part)) {
+    fn change_allowed(
+        &mut self,
+        address: Option<AddressId>,
+        part: Part,
+        change: fn(&mut Sum, Part),
+    ) {
         if let Some(number) = address {
-            let sum = &mut self.addresses[number as usize].allowed;
+            let sum = &mut self.addresses[number.index()].allowed;
             self.allowed -= sum.in_turn();
             change(sum, part);
             self.allowed += sum.in_turn();

@@ -120,7 +120,7 @@ impl Archivist {
     pub(super) fn report(
         &mut self,
         page: PageId,
-        host: u32,
+        host: HostId,
         row: Option<&PageRow>,
         redirects: usize,
     ) -> storage::Result<()> {
@@ -132,7 +132,7 @@ impl Archivist {
             return Ok(());
         }
         let address = self.store.address(page)?;
-        let origin = self.store.host_row(HostId(host))?.name;
+        let origin = self.store.host_row(host)?.name;
         if redirects > 0
             && let Some(target) = strangers.first()
         {
@@ -184,7 +184,7 @@ impl Archivist {
         let origin = match of {
             Of::Host(host) => {
                 stored.fleet.asked.push(*host);
-                self.store.host_row(HostId(*host))?.name.into()
+                self.store.host_row(*host)?.name.into()
             }
             Of::Peer(origin) => origin.clone(),
         };
