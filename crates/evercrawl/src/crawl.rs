@@ -7,6 +7,7 @@ mod trouble;
 mod view;
 
 use crate::bad_input::BadInput;
+use crate::dashboard_view;
 use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::terminal;
 use anyhow::{Result, anyhow};
@@ -17,6 +18,7 @@ use robot::seeds::SeedList;
 use robot::{Mended, StartError, Until};
 use std::collections::HashSet;
 use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -35,6 +37,7 @@ use trouble::Trouble;
 #[command(after_help = "Examples:
   evercrawl crawl https://docs.example.org/
   evercrawl crawl -c crawl.toml
+  evercrawl crawl --dashboard https://docs.example.org/
   evercrawl crawl --once --data mirror https://docs.example.org/")]
 #[allow(clippy::struct_excessive_bools)] // flags are
 pub struct Arguments {
@@ -72,6 +75,11 @@ pub struct Arguments {
     /// Stop after receiving this much, such as 2GB.
     #[arg(long, value_name = "BYTES")]
     bytes: Option<ground::Bytes>,
+    /// Show the crawl to browsers at this address while it runs [default: 127.0.0.1:9601].
+    ///
+    /// The same as `dashboard.listen`. Addresses that others can reach need a token.
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true)]
+    dashboard: Option<Option<SocketAddr>>,
     /// Log more: requests, robots.txt, decisions.
     #[arg(short, long)]
     verbose: bool,
@@ -85,6 +93,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     add_seeds(&mut config, &arguments.urls)?;
     if let Some(reach) = arguments.reach {
         config.scope.reach = reach;
+    }
+    if let Some(listen) = arguments.dashboard {
+        config.dashboard.listen = Some(listen.unwrap_or(dashboard_view::USUAL));
     }
     let mut limits = config.limits.clone();
     limits.pages = arguments.pages.unwrap_or(limits.pages);
@@ -144,7 +155,12 @@ impl How<'_> {
             Until::Stopped
         };
         let stop = stop_on_interrupt();
+        let window = dashboard_view::bind(&config)?;
         let crawl = robot::start_within(&config, until, &self.limits).map_err(explain)?;
+        // held until the end
+        let _shown = window
+            .map(|window| dashboard_view::show(window, &config, &crawl, self.json))
+            .transpose()?;
         tell_mended(&crawl.mended, self.json);
         for barred in robot::barred::barred(&config).map_err(explain)? {
             warn(self.json, &barred.to_string());

@@ -9,6 +9,7 @@ mod book;
 mod changes;
 mod config;
 mod crawl;
+mod dashboard_view;
 mod data;
 mod demo;
 mod diff;
@@ -58,6 +59,7 @@ enum Command {
     Completions(manual::Completions),
     Config(config::Arguments),
     Crawl(crawl::Arguments),
+    Dashboard(dashboard_view::Arguments),
     Demo(demo::Arguments),
     Diff(diff::Arguments),
     Export(export::Arguments),
@@ -88,6 +90,7 @@ fn main() -> ExitCode {
         Command::Completions(arguments) => manual::completions(&arguments, Arguments::command()),
         Command::Config(arguments) => config::run(&arguments),
         Command::Crawl(arguments) => crawl::run(&arguments),
+        Command::Dashboard(arguments) => dashboard_view::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),

@@ -174,6 +174,14 @@ fn is_later(at: f64, now: f64) -> bool {
 const CREDIT: f64 = 1.0;
 
 impl Lines {
+    /// Other budgets from now on; what was used of the old ones is forgiven.
+    pub fn set_budget(&mut self, requests_per_second: f64, bytes_per_second: f64) {
+        self.rules.requests_per_second = requests_per_second;
+        self.rules.bytes_per_second = bytes_per_second;
+        self.requests_at = f64::NEG_INFINITY;
+        self.bytes_at = f64::NEG_INFINITY;
+    }
+
     /// No host yet; `opening` is the instant from which on any address may be talked to.
     pub fn new(rules: Rules, opening: f64) -> Self {
         Self {

@@ -47,6 +47,7 @@ pub struct Config {
     pub archive: Archive,
     pub state: State,
     pub metrics: Metrics,
+    pub dashboard: Dashboard,
     pub log: Log,
     pub watch: Vec<WatchRule>,
     pub rules: Vec<Rule>,
@@ -338,6 +339,18 @@ section! {
     /// For those who watch.
     Metrics {
         listen: Option<SocketAddr> = None,
+    }
+}
+
+section! {
+    /// A window on the crawl, for browsers.
+    Dashboard {
+        listen: Option<SocketAddr> = None,
+        token_file: Option<PathBuf> = None,
+        token_env: Option<String> = None,
+        actions: bool = false,
+        names: Vec<String> = Vec::new(),
+        replay: String = String::new(),
     }
 }
 

@@ -439,6 +439,12 @@ impl Crawl {
             .is_some_and(|courier| courier.is_over())
     }
 
+    /// Something that tells how it goes, for another thread; asks nobody.
+    pub fn shown(&self) -> impl Fn() -> Status + Send + Sync + 'static {
+        let shown = self.shown.clone();
+        move || shown.lock().map(|shown| shown.clone()).unwrap_or_default()
+    }
+
     /// Something that stops it, for another thread.
     pub fn stopper(&self) -> impl Fn() + Send + 'static {
         let events = self.events.clone();

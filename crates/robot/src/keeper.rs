@@ -153,7 +153,6 @@ impl Keeper {
         learnt: Option<&[u8]>,
     ) -> Result<Self, Refused> {
         let guess = 1.0 / (config.revisit.first_guess_days * 86_400.0);
-        let limit = |value: f64| if value > 0.0 { value } else { f64::INFINITY };
         let turns = Rules {
             interval: config.politeness.interval,
             parallel: config.politeness.at_once,
@@ -329,6 +328,14 @@ impl Keeper {
                 self.unstored += 1;
                 self.writes.push(Write::Wanted(pages));
             }
+            Event::Paused(paused) => self.status.paused = paused,
+            Event::Budgets(budgets) => {
+                self.share = budgets.revisits;
+                self.config.budget.requests_per_second = budgets.requests_per_second;
+                self.config.budget.bytes_per_second = budgets.bytes_per_second;
+                let (requests, bytes) = (budgets.requests_per_second, budgets.bytes_per_second);
+                self.lines.set_budget(limit(requests), limit(bytes));
+            }
             Event::Barred { ticket, until } => self.barred(now, ticket, until),
             Event::Fleet(order) => self.ordered(now, order),
             Event::Stored(stored) => self.stored(now, stored),
@@ -487,4 +494,9 @@ impl Keeper {
         self.look(now);
         self.broken.map_or(Ok(self.status), Err)
     }
+}
+
+/// A budget of 0 is none.
+fn limit(value: f64) -> f64 {
+    if value > 0.0 { value } else { f64::INFINITY }
 }

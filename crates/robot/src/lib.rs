@@ -26,7 +26,7 @@ pub mod offline;
 pub mod overrides;
 pub mod reading;
 pub mod seam;
-mod secret;
+pub mod secret;
 pub mod seeds;
 mod steering;
 pub mod text;

@@ -5,6 +5,7 @@
 //! the keeper. Nothing else passes between them, and no stage waits for an answer.
 
 use crate::clock::Now;
+use crate::config::RevisitBudget;
 use crate::keeper::KeptHost;
 use crate::overrides::PageTerms;
 use frontier::politeness::Answer;
@@ -127,6 +128,10 @@ pub enum Event {
         /// The scope is another one since: pages that were out of it are judged again.
         rescoped: bool,
     },
+    /// Somebody has the crawl wait, or go on.
+    Paused(bool),
+    /// Somebody gives it other budgets, until it ends.
+    Budgets(Budgets),
     /// The fleet let no request to the server leave; there may be one from then on.
     Barred {
         /// The job, which ends with this.
@@ -391,4 +396,15 @@ impl Found {
     pub fn origin(&self) -> &str {
         &self.url[..url::Position::BeforePath]
     }
+}
+
+/// Budgets in place of those of the configuration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budgets {
+    /// Requests per second in all; 0 means no limit.
+    pub requests_per_second: f64,
+    /// Bytes per second in all; 0 means no limit.
+    pub bytes_per_second: f64,
+    /// What revisits get of it.
+    pub revisits: RevisitBudget,
 }

@@ -29,6 +29,8 @@ pub struct Offline {
     clock: Clock,
     counts: Status,
     overrides: Overrides,
+    /// The copies looked at, with their hosts.
+    sampled: Vec<(PageId, HostId)>,
     /// Pages that point elsewhere; they are among those fetched.
     pub redirects: u64,
     /// The first visit of all.
@@ -64,6 +66,7 @@ impl Offline {
             overrides: Overrides::new(config).unwrap_or_default(),
             revisits,
             clock,
+            sampled: Vec::new(),
             redirects: pages(&totals, PageState::Redirect),
             since: totals.first_visit,
             last_visit: totals.last_visit,
@@ -80,7 +83,7 @@ impl Offline {
         let now = self.clock.now();
         let (pages, copies) = (self.counts.pages_known, self.counts.pages_fetched);
         let most = (SAMPLE * pages / copies.max(1)).clamp(SAMPLE, MOST_READ);
-        let revisits = &mut self.revisits;
+        let (revisits, sampled) = (&mut self.revisits, &mut self.sampled);
         let mut damaged = 0;
         self.reader.sample(
             most as u32,
@@ -88,6 +91,7 @@ impl Offline {
             |page| match page {
                 Ok(copied) => {
                     if let Some(copied) = copied {
+                        sampled.push((copied.page, copied.host));
                         copied.keep(revisits, now);
                     }
                 }
@@ -109,6 +113,16 @@ impl Offline {
             never_revisited: (share * self.counts.pages_fetched as f64).round() as u64,
             ..self.counts.clone()
         }
+    }
+
+    /// Of each copy looked at its host, and its changes per day by the model: all copies, or a sample that
+    /// lies evenly among them.
+    pub fn rates(&self) -> Vec<(HostId, f64)> {
+        let rate = |&(page, host): &(PageId, HostId)| {
+            let belief = self.revisits.belief(page.0)?;
+            Some((host, belief.rate.median * 86_400.0))
+        };
+        self.sampled.iter().filter_map(rate).collect()
     }
 
     /// What is believed of a page. When it is due only a running robot knows.

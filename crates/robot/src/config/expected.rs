@@ -112,6 +112,23 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "metrics.listen",
         "an address and a port such as \"127.0.0.1:9600\"",
     ),
+    (
+        "dashboard.listen",
+        "an address and a port such as \"127.0.0.1:9601\"",
+    ),
+    ("dashboard.token_file", "a file such as \"dashboard.token\""),
+    (
+        "dashboard.token_env",
+        "the name of a variable such as \"DASHBOARD_TOKEN\"",
+    ),
+    (
+        "dashboard.names",
+        "a list of names such as [\"crawl.example.org\"]",
+    ),
+    (
+        "dashboard.replay",
+        "a URL such as \"http://127.0.0.1:8080/kept/\"",
+    ),
     ("log.file", "a file such as \"crawl.log\""),
     (
         "log.level",

@@ -1,7 +1,7 @@
 //! What is handed out to the workers, and how requests end.
 
 use super::pages::Stage;
-use super::{Keeper, Until};
+use super::{Keeper, TICK, Until};
 use crate::clock::Now;
 use crate::message::{Job, Of, Task, Visit};
 use freshness::policy::Next;
@@ -139,6 +139,9 @@ impl Tickets {
 impl Keeper {
     /// Hands out what may be done now; says when there is more.
     pub(super) fn give_work(&mut self, at: f64) -> (Vec<Job>, f64) {
+        if self.status.paused {
+            return (Vec::new(), at + TICK);
+        }
         while let Some(page) = self.later.pop(at) {
             if self.pages.is_to_be_tried(page) {
                 self.wait_in_line(page);
