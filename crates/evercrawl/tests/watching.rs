@@ -64,7 +64,9 @@ fn shop(last: u8) -> (Answers, Arc<AtomicUsize>) {
 fn a_page_is_asked_for_and_its_change_is_shown() {
     let (shop, price) = shop(91);
     let page = shop.url("/item");
-    let mut crawler = Crawler::new(std::slice::from_ref(&page));
+    // nobody else asks in between
+    let mut crawler =
+        Crawler::new(std::slice::from_ref(&page)).with("revisit.least_interval", "\"1h\"");
     let refused = run(&crawler, &["visit", &page]);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     let crawl = crawler.start(&[]);
