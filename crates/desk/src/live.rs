@@ -1,6 +1,7 @@
 //! A view that stays in place on a terminal: redrawn from time to time, never wider or higher than the
 //! terminal, and out of the way of whatever else is said on standard error.
 
+use crate::terminal;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 use terminal_size::{Height, Width};
@@ -58,7 +59,10 @@ pub struct Stderr;
 
 impl Write for Stderr {
     fn write(&mut self, said: &[u8]) -> io::Result<usize> {
-        above(said)?;
+        match str::from_utf8(said) {
+            Ok(text) => above(terminal::without_numbers(text).as_bytes())?,
+            Err(_) => above(said)?,
+        }
         Ok(said.len())
     }
 

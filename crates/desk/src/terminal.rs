@@ -16,7 +16,23 @@ pub fn complain(kind: &str, message: &str) {
         (true, _) => ("\x1b[1;33m", "\x1b[0m"),
     };
     // nobody is left to hear that stderr is closed
+    let message = without_numbers(message);
     let _ = live::above(format!("{on}{kind}:{off} {message}\n").as_bytes());
+}
+
+/// What went wrong in words alone: the system's numbers of errors tell people nothing.
+pub fn without_numbers(message: &str) -> String {
+    let mut parts = message.split(" (os error ");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                text += rest;
+            }
+            _ => text = text + " (os error " + part,
+        }
+    }
+    text
 }
 
 /// Prints a result on stdout.

@@ -73,7 +73,7 @@ pub struct Verdict {
 pub struct Judge {
     config: Config,
     seeds: Vec<Seed>,
-    scope: scope::Scope,
+    pub scope: scope::Scope,
 }
 
 impl Judge {
@@ -93,10 +93,10 @@ impl Judge {
         })
     }
 
-    /// The same of a page that another one redirects to.
-    pub fn judge_redirect(&self, url: &Url, depth: u16) -> Result<Verdict> {
+    /// The same of a page that a seed, which is a page alone, redirects to.
+    pub fn judge_meant(&self, url: &Url, depth: u16) -> Result<Verdict> {
         let verdict = self.judge(url, depth)?;
-        if verdict.inside || depth == REQUISITE || !self.scope.judge_redirect(url, depth).is_in() {
+        if verdict.inside || !self.scope.judge_meant(url).is_in() {
             return Ok(verdict);
         }
         Ok(Verdict {

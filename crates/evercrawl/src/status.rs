@@ -210,7 +210,7 @@ impl View {
         if s.unopened_hosts > 0 {
             let _ = write!(pages, ", {} of them unopened", number(s.unopened_hosts));
         }
-        if let Some(redirects) = self.pages_redirect {
+        if let Some(redirects) = self.pages_redirect.filter(|&number| number > 0) {
             let _ = write!(
                 pages,
                 " · {} of those fetched",

@@ -119,12 +119,11 @@ impl Why {
             .and_then(|known| Url::parse(&known.url).ok());
         let asked = requested.as_ref().unwrap_or(url);
         let judge = Judge::new(&data.config, Some(reader))?;
-        let is_in = |url: &Url, depth| judge.judge(url, depth).is_ok_and(|verdict| verdict.inside);
-        let is_redirected_to = id
+        let is_meant = id
             .zip(address.as_ref())
-            .is_some_and(|(id, address)| offline::is_redirected_to(reader, id, address, is_in));
-        let scope = if is_redirected_to {
-            judge.judge_redirect(asked, depth)?
+            .is_some_and(|(id, address)| offline::is_meant(reader, id, address, &judge.scope));
+        let scope = if is_meant {
+            judge.judge_meant(asked, depth)?
         } else {
             judge.judge(asked, depth)?
         };

@@ -162,6 +162,30 @@ fn requisites_can_be_turned_off() {
     assert_eq!(asked, ["/", "/robots.txt", "/two"]);
 }
 
+/// Whoever ends a crawl early has what the pages that were fetched look like.
+#[test]
+fn what_a_page_embeds_comes_with_it_not_after_all_other_pages() {
+    let links: Vec<String> = (0..200)
+        .map(|page| format!("<a href=/{page}>{page}</a> "))
+        .collect();
+    let links = links.concat();
+    let server = Answers::new(185, move |path| match path {
+        "/robots.txt" => missing(),
+        "/style.css" => answer("200 OK\r\nContent-Type: text/css", b"p { color: red }"),
+        "/logo.png" => answer("200 OK\r\nContent-Type: image/png", b"no picture"),
+        "/" => html(&format!(
+            "<link rel=stylesheet href=/style.css><p>{links}<img src=/logo.png>"
+        )),
+        _ => html(&format!("<p>The page {path}.</p>")),
+    });
+    Crawler::new(&[server.url("/")]).once(60);
+    let asked = server.asked();
+    let at = |path: &str| asked.iter().position(|asked| asked == path).unwrap();
+    assert!(asked.len() >= 204, "{asked:?}");
+    // robots.txt, the page, and by turns what it embeds and what it links to
+    assert!(at("/style.css") < 6 && at("/logo.png") < 6, "{asked:?}");
+}
+
 /// A documentation site that others wrote: Debian's package python-jinja2-doc, whose stylesheets import
 /// each other.
 const SITE: &str = "/usr/share/doc/python-jinja2-doc/html";

@@ -148,10 +148,14 @@ pub struct Lines {
     opening: f64,
     requests_at: f64,
     bytes_at: f64,
-    /// By number of hours: until when hosts are closed, and how many of their pages are due.
-    closed: Vec<(f64, usize)>,
+    /// By number of hours: until when hosts are closed.
+    closed: Vec<f64>,
+    /// The last instant that was told.
+    now: f64,
     new: usize,
     due: usize,
+    /// Of these, those whose turn may come soon.
+    due_soon: usize,
     errands: usize,
     unopened: usize,
     /// Requests per second that addresses allow, and hosts whose address is not known.
@@ -199,9 +203,11 @@ impl Lines {
             opening,
             requests_at: f64::NEG_INFINITY,
             bytes_at: f64::NEG_INFINITY,
-            closed: vec![(f64::NEG_INFINITY, 0)],
+            closed: vec![f64::NEG_INFINITY],
+            now: f64::NEG_INFINITY,
             new: 0,
             due: 0,
+            due_soon: 0,
             errands: 0,
             unopened: 0,
             allowed: 0.0,
@@ -238,7 +244,7 @@ impl Lines {
     pub fn set_manners(&mut self, host: HostId, manners: Manners) {
         let hours = usize::from(manners.hours);
         if self.closed.len() <= hours {
-            self.closed.resize(hours + 1, (f64::NEG_INFINITY, 0));
+            self.closed.resize(hours + 1, f64::NEG_INFINITY);
         }
         self.hosts[host.index()].manners = manners;
         self.count_allowed(host);
@@ -248,9 +254,9 @@ impl Lines {
     pub fn close(&mut self, hours: u8, until: f64) {
         let hours = usize::from(hours);
         if self.closed.len() <= hours {
-            self.closed.resize(hours + 1, (f64::NEG_INFINITY, 0));
+            self.closed.resize(hours + 1, f64::NEG_INFINITY);
         }
-        self.closed[hours].0 = until;
+        self.closed[hours] = until;
     }
 
     /// All hosts that were added.
@@ -260,7 +266,7 @@ impl Lines {
 
     /// A page to be fetched for the first time, which nobody has counted yet.
     pub fn push_new(&mut self, host: HostId, page: PageId) {
-        self.count(host);
+        self.count_new(host);
         self.push_again(host, page);
     }
 
@@ -271,11 +277,17 @@ impl Lines {
         self.place(host);
     }
 
+    /// A part of a page, such as a stylesheet: fetched with the page, not after all others that wait. Where new pages
+    /// wait they have every second turn, so that parts without end keep no page waiting.
+    pub fn push_part(&mut self, host: HostId, part: PageId) {
+        self.hosts[host.index()].parts.push_back(part);
+        self.new += 1;
+        self.place(host);
+    }
+
     /// A page to be fetched again.
     pub fn push_due(&mut self, host: HostId, page: PageId) {
-        let line = &mut self.hosts[host.index()];
-        line.due.push_back(page);
-        self.closed[usize::from(line.manners.hours)].1 += 1;
+        self.hosts[host.index()].due.push_back(page);
         self.due += 1;
         self.place(host);
     }
@@ -283,7 +295,7 @@ impl Lines {
     /// A page that waits goes before all others of its host.
     pub fn hurry(&mut self, host: HostId, page: PageId) {
         let line = &mut self.hosts[host.index()];
-        for waiting in [&mut line.new, &mut line.due] {
+        for waiting in [&mut line.new, &mut line.parts, &mut line.due] {
             if let Some(at) = waiting.iter().position(|&other| other == page) {
                 waiting.remove(at);
                 waiting.push_front(page);
@@ -310,10 +322,10 @@ impl Lines {
     /// Takes back all pages that wait for a host.
     pub fn take_pages(&mut self, host: HostId) -> Vec<PageId> {
         let line = &mut self.hosts[host.index()];
-        self.new -= line.new.len();
+        self.new -= line.new.len() + line.parts.len();
         self.due -= line.due.len();
-        self.closed[usize::from(line.manners.hours)].1 -= line.due.len();
-        let pages = line.new.drain(..).chain(line.due.drain(..)).collect();
+        let new = line.new.drain(..).chain(line.parts.drain(..));
+        let pages = new.chain(line.due.drain(..)).collect();
         self.claim(host);
         pages
     }
@@ -328,10 +340,11 @@ impl Lines {
         } else {
             line.trust = Trust::Proven;
         }
-        self.count(host);
+        self.count_new(host);
     }
 
-    fn count(&mut self, host: HostId) {
+    /// A page that nobody has counted yet.
+    pub fn count_new(&mut self, host: HostId) {
         self.hosts[host.index()].pages += 1;
         self.count_allowed(host);
     }

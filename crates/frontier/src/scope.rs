@@ -18,7 +18,7 @@ use regex::{Regex, RegexSet};
 use url::{Position, Url};
 
 pub use config::{Filter, Reach, ScopeConfig};
-pub use reason::{Invalid, Judgement, Reason, Rule};
+pub use reason::{Invalid, Judgement, Reason, Rule, in_a_line};
 pub use seed::{Reaching, Seed};
 
 use crate::robots::Pattern;
@@ -34,6 +34,8 @@ pub struct Scope {
     anywhere: bool,
     /// What seeds reach.
     reached: Index,
+    /// Seeds that reach nothing but themselves.
+    pages: Index,
     /// What is in besides.
     more: Index,
     also: RegexSet,
@@ -99,17 +101,26 @@ impl Scope {
         let around_seeds = seeds
             .iter()
             .filter_map(|seed| Territory::around(seed.url(), reach_of(config, seed)));
+        let pages = seeds
+            .iter()
+            .filter(|seed| reach_of(config, *seed) == Reach::Page)
+            .filter_map(|seed| Territory::around(seed.url(), Reach::Page));
         let mut reaches = seeds.iter().map(|seed| reach_of(config, seed));
         let reach = reaches.next().unwrap_or(config.reach);
         let alike = reaches.clone().all(|other| other == reach);
         let expressions = |key, list: &[String]| {
-            RegexSet::new(list).map_err(|error| Invalid::Expression(key, error))
+            RegexSet::new(list).map_err(|error| {
+                let is_wrong = |text: &&String| Regex::new(text).is_err();
+                let wrong = list.iter().find(is_wrong).cloned().unwrap_or_default();
+                Invalid::Expression(key, wrong, reason::in_a_line(&error))
+            })
         };
         let lower = |text: &str| Ok::<_, Invalid>(text.trim().to_ascii_lowercase());
         Ok(Self {
             reach: alike.then_some(reach),
             anywhere: reach == Reach::Anywhere || reaches.any(|other| other == Reach::Anywhere),
             reached: Index::new(around_seeds),
+            pages: Index::new(pages),
             more: Index::new(more.into_iter().map(|(territory, _)| territory)),
             also: expressions("also", &config.also)?,
             include: expressions("include", &config.include)?,
@@ -137,14 +148,16 @@ impl Scope {
         self.judge_place(url, false)
     }
 
-    /// Whether the URL that a page of the crawl redirects to belongs to it. Where seeds are pages, it
-    /// does wherever it is: it is the page that was meant.
-    pub fn judge_redirect(&self, url: &Url, depth: u16) -> Judgement {
-        if self.reach == Some(Reach::Page) {
-            self.judge_place(url, true)
-        } else {
-            self.judge(url, depth)
-        }
+    /// Whether it is a seed that reaches nothing but itself. Where it redirects to is the page that was meant, wherever
+    /// that is.
+    pub fn is_page(&self, url: &Url) -> bool {
+        url.host_str()
+            .is_some_and(|host| self.pages.holds(url, host))
+    }
+
+    /// Whether the page that was meant belongs to the crawl: whatever seeds reach.
+    pub fn judge_meant(&self, url: &Url) -> Judgement {
+        self.judge_place(url, true)
     }
 
     fn judge_place(&self, url: &Url, is_meant: bool) -> Judgement {

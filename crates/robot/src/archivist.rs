@@ -97,7 +97,7 @@ impl Archivist {
     /// Works until nobody can send any more, then closes the store.
     pub(crate) fn run(mut self, inbox: &Receiver<Write>, keeper: &Sender<Heard>) {
         loop {
-            let patience = self.daily.patience();
+            let patience = self.daily.patience().min(self.weights.patience());
             let first = match inbox.recv_timeout(patience) {
                 Ok(first) => Some(first),
                 Err(RecvTimeoutError::Timeout) => None,
@@ -107,6 +107,7 @@ impl Archivist {
             let began = Instant::now();
             let more = inbox.try_iter().take(BATCH - 1);
             let gathered: Vec<Write> = first.into_iter().chain(more).collect();
+            self.weights.keep(&self.store, false);
             if gathered.is_empty() {
                 continue;
             }
@@ -123,7 +124,6 @@ impl Archivist {
             if self.store.page_count() - self.kept_traps >= KEEP_TRAPS {
                 self.keep_traps();
             }
-            self.weights.keep(&self.store, false);
             std::thread::sleep(PACE.saturating_sub(began.elapsed()));
         }
         self.keep_traps();

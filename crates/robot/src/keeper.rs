@@ -246,7 +246,7 @@ impl Keeper {
             self.look_after_fleet(now, is_time);
         }
         let hours = self.keep_hours(now);
-        let (jobs, until) = self.give_work(now.at);
+        let (jobs, until) = self.give_work(now);
         let mut until = until.min(hours);
         if self.learnt && now.at >= self.next_record {
             self.record(now);

@@ -1,19 +1,22 @@
 //! How much pages matter by the number of pages that link there.
 //!
 //! A page's links are counted once, when it is fetched for the first time: they are looked up then anyway. Two bytes a page
-//! are held, and kept with the store now and then: after a crash the links of the last pages are not counted, which
-//! costs some weight and nothing else.
+//! are held, and kept with the store every second, of many pages less often: after a crash the links of the last
+//! pages are not counted, which costs some weight and nothing else.
 
 use crate::config::{Config, LinksFrom};
+use std::time::{Duration, Instant};
 use storage::{PageId, Reader, Store};
 
 /// The name of the note with the counts.
 const NOTE: &str = "links";
 /// Pages further on are not counted.
 const MOST_PAGES: usize = storage::NOTE_LIMIT / 2;
-/// Links counted before the counts are kept again: a few, and a share of the pages.
-const KEEP_LEAST: usize = 100_000;
-const KEEP_SHARE: usize = 4;
+/// How long counts wait to be kept: so long, and so much longer for each page.
+const KEEP_EVERY: Duration = Duration::from_secs(1);
+const KEEP_A_PAGE: Duration = Duration::from_micros(10);
+/// Where nothing waits to be kept.
+const LONG: Duration = Duration::from_mins(1);
 
 /// The counts of links, and what they are worth.
 #[derive(Debug, Default)]
@@ -23,7 +26,8 @@ pub struct LinkWeights {
     other_hosts: bool,
     /// Pages that link to each page.
     counts: Vec<u16>,
-    counted: usize,
+    /// Since when something waits to be kept.
+    waits: Option<Instant>,
 }
 
 impl LinkWeights {
@@ -33,7 +37,7 @@ impl LinkWeights {
             factor: config.weights.links,
             other_hosts: config.weights.links_from == LinksFrom::Hosts,
             counts: Vec::new(),
-            counted: 0,
+            waits: None,
         };
         if weights.matter()
             && let Ok(Some((_, kept))) = reader.read_note(NOTE)
@@ -76,17 +80,26 @@ impl LinkWeights {
                 self.counts.resize(at + 1, 0);
             }
             self.counts[at] = self.counts[at].saturating_add(1);
-            self.counted += 1;
+            self.waits.get_or_insert_with(Instant::now);
         }
     }
 
-    /// Keeps the counts, if there is enough that is new; or at the end, if there is any.
+    /// How long to wait at most before `keep` is called.
+    pub fn patience(&self) -> Duration {
+        self.waits.map_or(LONG, |_| self.every())
+    }
+
+    fn every(&self) -> Duration {
+        KEEP_EVERY + KEEP_A_PAGE * self.counts.len() as u32
+    }
+
+    /// Keeps the counts, if any wait for long enough; or at the end, if any do.
     pub fn keep(&mut self, store: &Store, end: bool) {
-        let enough = KEEP_LEAST.max(self.counts.len() / KEEP_SHARE);
-        if self.counted == 0 || !end && self.counted < enough {
+        let every = self.every();
+        if !(self.waits).is_some_and(|since| end || since.elapsed() >= every) {
             return;
         }
-        self.counted = 0;
+        self.waits = None;
         let bytes: Vec<u8> = self
             .counts
             .iter()

@@ -8,6 +8,7 @@ use crate::overrides::Overrides;
 use crate::view::{HostView, PageWait, RequisiteCounts, Status};
 use freshness::revisits::Revisits;
 use frontier::politeness::Interval;
+use frontier::scope::Scope;
 use frontier::trap::Traps;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -259,13 +260,11 @@ pub(crate) fn chain_before(reader: &Reader, page: PageId) -> storage::Result<(us
     Ok((MOST_REDIRECTS, at))
 }
 
-/// Whether a page that is in scope redirects to it, perhaps by way of others.
-pub fn is_redirected_to(
-    reader: &Reader,
-    page: PageId,
-    address: &PageAddress,
-    is_in: impl Fn(&Url, u16) -> bool,
-) -> bool {
+/// Whether a seed that is a page alone redirects to it, perhaps by way of others.
+pub fn is_meant(reader: &Reader, page: PageId, address: &PageAddress, scope: &Scope) -> bool {
+    if address.depth == storage::REQUISITE {
+        return false;
+    }
     let (mut page, mut from) = (page, address.from);
     for _ in 0..MOST_REDIRECTS {
         let Some(before) = from else { return false };
@@ -279,7 +278,7 @@ pub fn is_redirected_to(
         else {
             return false;
         };
-        if Url::parse(&address.url).is_ok_and(|url| is_in(&url, address.depth)) {
+        if Url::parse(&address.url).is_ok_and(|url| scope.is_page(&url)) {
             return true;
         }
         (page, from) = (before, address.from);

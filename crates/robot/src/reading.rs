@@ -79,15 +79,6 @@ impl Rules {
         }
     }
 
-    /// Whether a page of the crawl does, which another may redirect to.
-    pub(crate) fn holds(&self, url: &Url, depth: u16, is_redirected_to: bool) -> bool {
-        if is_redirected_to && depth != REQUISITE {
-            self.scope().judge_redirect(url, depth).is_in()
-        } else {
-            self.is_in(url, depth)
-        }
-    }
-
     /// What belongs to the crawl now.
     pub(crate) fn scope(&self) -> Arc<Scope> {
         let scope = self.scope.read();
@@ -125,7 +116,11 @@ impl Rules {
     /// Where that page redirects to, unless it is nowhere or out of scope.
     pub(crate) fn redirected(&self, from: Standpoint, to: &str, depth: u16) -> Option<Found> {
         let url = parse_link(from.url, to).ok()?;
-        let is_in = self.holds(&url, depth, true);
+        let scope = self.scope();
+        // where a seed that is a page alone leads to, perhaps by way of others
+        let is_meant = scope.is_page(from.url) || !scope.judge(from.url, 0).is_in();
+        let is_in = self.is_in(&url, depth)
+            || depth != REQUISITE && is_meant && scope.judge_meant(&url).is_in();
         is_in.then(|| self.link(from, url, depth))
     }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use url::Url;
 
@@ -97,7 +98,15 @@ impl SeedList {
 
     fn write(&self, path: &Path) -> std::io::Result<()> {
         let new = path.with_extension("new");
-        let mut file = File::create(&new)?;
+        // one that a crash left behind is not ours to trust
+        let _ = fs::remove_file(&new);
+        // for its owner only: URLs may hold what others are not to know
+        let mut options = File::options();
+        let mut file = options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&new)?;
         serde_json::to_writer_pretty(&mut file, self)?;
         file.write_all(b"\n")?;
         file.sync_all()?;
@@ -185,6 +194,7 @@ impl SeedList {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     fn urls(texts: &[&str]) -> Vec<Url> {
         texts.iter().map(|text| read(text).unwrap()).collect()
@@ -218,6 +228,8 @@ mod tests {
         });
         assert_eq!(unknown.unwrap(), urls(&["http://d/"]));
         assert_eq!(all(&config), ["http://b/"]);
+        let kept = fs::metadata(SeedList::file(directory.path())).unwrap();
+        assert_eq!(kept.permissions().mode() & 0o777, 0o600);
         // one of the configuration comes back where it was
         SeedList::change(&config, |list| {
             list.add(&config, &seeds(&["http://a/"], None))

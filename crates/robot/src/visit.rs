@@ -256,10 +256,10 @@ impl Intake {
         let Ok(url) = Url::parse(&address.url) else {
             return excluded(cause::OUT_OF_SCOPE);
         };
-        let is_in = |url: &Url, depth: u16| self.rules.is_in(url, depth);
-        let is_in = is_in(&url, address.depth)
-            || offline::is_redirected_to(reader, visit.page, address, is_in)
-                && self.rules.holds(&url, address.depth, true);
+        let scope = self.rules.scope();
+        let is_in = self.rules.is_in(&url, address.depth)
+            || offline::is_meant(reader, visit.page, address, &scope)
+                && scope.judge_meant(&url).is_in();
         match &visit.standing {
             _ if !is_in => excluded(cause::OUT_OF_SCOPE),
             Some(standing) if !standing.allows(&self.rules.agent, &url) => {

@@ -2,6 +2,7 @@
 //! texts to ignore.
 
 use crate::config::WatchRule;
+use frontier::scope::in_a_line;
 use parse::{PageText, Shown};
 use regex::{Regex, RegexBuilder};
 use scraper::{Html, Selector};
@@ -46,7 +47,7 @@ impl Rule {
                 (
                     key,
                     pattern.clone(),
-                    format!("no regular expression: {error}"),
+                    format!("no regular expression: {}", in_a_line(&error)),
                 )
             })
         };

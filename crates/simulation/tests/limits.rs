@@ -20,6 +20,7 @@ fn site(pages: usize, every: f64, home: f64, days: f64) -> BottleSpec {
             turnover: 0.0,
             silent: 0.0,
             slowest: 0.2,
+            patience: None,
         },
         stormy: 0.0,
         calm: days * DAY,
@@ -156,6 +157,35 @@ fn first_things_first() {
         } else {
             assert!(share > 0.5 * (1.0 - share_of_new), "{name}: no revisits");
         }
+    }
+}
+
+/// A large host that asks for a day of patience, and then for another, takes nothing from the revisits of others,
+/// neither while it waits nor when its day is over.
+#[test]
+fn whoever_asks_for_patience_keeps_nobody_else_waiting() {
+    const PAGES: usize = 1300;
+    let visits = |patience| {
+        let mut spec = site(PAGES, 2.0 * 3600.0, 1800.0, 1.5);
+        spec.web.hosts = 2;
+        spec.web.patience = patience;
+        let report = run(spec);
+        let of_second = report.by_page.iter().filter(|(page, _)| **page >= PAGES);
+        let late = of_second.flat_map(|(_, visits)| visits.iter());
+        let start = report.by_page[&PAGES][0];
+        let mut hours = vec![0; 36];
+        for at in late {
+            hours[((at - start) / 3600.0).clamp(0.0, 35.0) as usize] += 1;
+        }
+        hours
+    };
+    let (alone, beside) = (visits(None), visits(Some((0.3 * DAY, DAY))));
+    println!("visits by hour: {alone:?} without, {beside:?} beside it");
+    // what politeness allows is less by then, and so is the budget: a fifth of it
+    for hours in (2..35).step_by(3) {
+        let sum = |visits: &[i32]| f64::from(visits[hours..hours + 3].iter().sum::<i32>());
+        let (alone, beside) = (sum(&alone), sum(&beside));
+        assert!(beside >= 0.85 * alone, "hour {hours}: {beside} of {alone}");
     }
 }
 

@@ -4,6 +4,7 @@ use crate::bad_input::BadInput;
 use crate::terminal::complain;
 use anyhow::Result;
 use desk::log_file::LogFile;
+use frontier::scope::Scope;
 use robot::config::{Config, Level, Log};
 use std::path::Path;
 use std::sync::Mutex;
@@ -11,6 +12,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry, fmt};
+use url::Url;
 
 /// Reads and checks a configuration; the defaults without one.
 pub fn read_config(path: Option<&Path>) -> Result<Config> {
@@ -28,6 +30,9 @@ fn read_text(path: Option<&Path>) -> Result<(Config, String)> {
     config
         .check()
         .map_err(|error| BadInput::file(path, error))?;
+    // what the scope names is right or wrong whatever the seeds
+    Scope::new(&config.scope, &[] as &[Url])
+        .map_err(|error| BadInput::file(path, format!("scope.{error}")))?;
     Ok((config, text))
 }
 

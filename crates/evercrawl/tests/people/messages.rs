@@ -41,6 +41,18 @@ fn what_is_wrong_with_a_configuration_is_said_in_plain_words() {
             "line 2: scope.reach: expected one of \"site\"",
         ),
         (
+            "politeness.interval = { rule = \"sometimes\" }",
+            "line 1: politeness.interval.rule: expected one of \"latency\", \"fixed\", \"density\"",
+        ),
+        (
+            "scope.include = [\"/docs/\", \"(\"]",
+            "scope.include: \"(\" is no regular expression: unclosed group\n",
+        ),
+        (
+            "[[rules]]\npages = \"[\"\nweight = 2.0",
+            "no regular expression: unclosed character class\n",
+        ),
+        (
             "[budget]\nconections = 3",
             "line 2: budget.conections is not a key; did you mean budget.connections?",
         ),
@@ -50,6 +62,40 @@ fn what_is_wrong_with_a_configuration_is_said_in_plain_words() {
             let said = refused(2, &arguments);
             assert!(said.contains(name) && said.contains(expected), "{said}");
         }
+    }
+}
+
+#[test]
+fn what_the_system_refuses_is_said_without_its_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("file");
+    fs::write(&place, "").unwrap();
+    let below = place.join("data");
+    let none = folder.path().join("none");
+    let (below, none) = (below.to_str().unwrap(), none.to_str().unwrap());
+    for (code, arguments, expected) in [
+        (2, vec!["crawl", "-c", none], "No such file or directory"),
+        (
+            2,
+            vec!["config", "check", none],
+            "No such file or directory",
+        ),
+        (
+            2,
+            vec!["plan", "--budget", "1/day", "--pages", none],
+            "No such file or directory",
+        ),
+        (
+            1,
+            vec!["crawl", "--data", below, "http://a.example/"],
+            "Not a directory",
+        ),
+    ] {
+        let said = refused(code, &arguments);
+        assert!(
+            said.contains(expected) && !said.contains("os error"),
+            "{said}"
+        );
     }
 }
 

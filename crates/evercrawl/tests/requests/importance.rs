@@ -41,10 +41,13 @@ fn links_weigh_and_are_remembered() {
         .with("weights.links", "1.0")
         .with("revisit.least_interval", "\"1h\"")
         .with("rules", "[{ pages = \"/lone\", weight = 3.0 }]");
-    crawler.once(60);
+    // killed, not ended, soon after the last page
+    let process = crawler.start(&[]);
+    super::wait_until("all pages are asked for", || site.asked().len() >= 19);
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    process.kill();
     assert_eq!(site.asked().len(), 19, "{:?}", site.asked());
     for start in 0..2 {
-        // after a kill what was kept at the end of the first start is still known
         let process = crawler.start(&[]);
         wait_for_answers(&crawler);
         // fifteen pages link to the hub, one to the others, none to the front page

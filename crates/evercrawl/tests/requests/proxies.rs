@@ -1,7 +1,7 @@
 //! Through proxies that others wrote.
 
 use super::real_proxy::{LOGIN, RealProxy};
-use super::{Answers, Crawler, html, is_written, missing, say};
+use super::{Answers, Crawler, html, is_written, missing, say, wait_until};
 
 fn site(last: u8) -> Answers {
     Answers::new(last, |path| match path {
@@ -102,4 +102,40 @@ fn what_is_private_stays_private_behind_a_proxy() {
     ended.failed(1, &["address-refused", "name-refused"]);
     assert_eq!(site.asked(), Vec::<String>::new());
     assert!(!proxy.record().contains("http://"), "{}", proxy.record());
+}
+
+#[test]
+fn webhooks_go_through_the_proxy_as_pages_do() {
+    // asked as proxies are: for whole URLs
+    let proxy = Answers::new(133, |_| html("taken"));
+    let site = site(134);
+    let hook = |receiver: &str| format!("{{ url = \"{receiver}\", kinds = [\"first\"] }}");
+    let (far, here) = (
+        "http://receiver.example/changes",
+        Answers::new(135, |_| html("taken")),
+    );
+    let mut crawler = Crawler::new(&[site.url("/")])
+        .with("fetch.proxy", format!("{:?}", proxy.url("")))
+        .with("rules", "[{ hosts = [\"127.0.0.134\"], proxy = \"none\" }]")
+        .with(
+            "webhooks",
+            format!("[{}, {}]", hook(far), hook(&here.url("/changes"))),
+        );
+    let process = crawler.start(&[]);
+    wait_until("all pages are told to both", || {
+        proxy.asked().len() >= 3 && here.asked().len() >= 3
+    });
+    drop(process);
+    assert!(
+        proxy.asked().iter().all(|asked| asked == far),
+        "{:?}",
+        proxy.asked()
+    );
+    assert!(proxy.heads()[0].starts_with("POST "), "{:?}", proxy.heads());
+    // a receiver on this machine needs none
+    assert!(
+        here.asked().iter().all(|asked| asked == "/changes"),
+        "{:?}",
+        here.asked()
+    );
 }

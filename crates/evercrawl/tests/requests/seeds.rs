@@ -1,6 +1,6 @@
 //! Each seed may have a reach of its own.
 
-use super::{Answers, Crawler, html, missing, run, say, wait_until};
+use super::{Answers, Crawler, answer, html, missing, run, say, wait_until};
 
 fn site(last: u8) -> Answers {
     Answers::new(last, |path| match path {
@@ -124,4 +124,38 @@ fn seeds_are_added_with_a_reach_while_the_crawl_runs() {
         said.contains("line 1") && said.contains("no reach"),
         "{said}"
     );
+}
+
+#[test]
+fn a_page_among_sites_is_followed_where_it_redirects_to_and_sites_are_not() {
+    let other = Answers::new(176, |path| match path {
+        "/robots.txt" => missing(),
+        "/hop" => answer("301 Moved\r\nLocation: /home", b""),
+        _ => html("<p>Elsewhere.</p><a href=/more>more</a>"),
+    });
+    let (meant, out) = (other.url("/hop"), other.url("/out"));
+    let page = Answers::new(177, move |path| match path {
+        "/robots.txt" => missing(),
+        _ => answer(&format!("301 Moved\r\nLocation: {meant}"), b""),
+    });
+    let site = Answers::new(178, move |path| match path {
+        "/robots.txt" => missing(),
+        "/away" => answer(&format!("301 Moved\r\nLocation: {out}"), b""),
+        _ => html("<p>A site.</p><a href=/away>away</a>"),
+    });
+    let seeds = format!(
+        "[\"{}\", {{ url = \"{}\", reach = \"page\" }}]",
+        site.url("/"),
+        page.url("/item")
+    );
+    let mut crawler = Crawler::new(&[]).with("seeds", seeds);
+    crawler.once(60);
+    assert_eq!(asked(&other), ["/home", "/hop", "/robots.txt"]);
+    let why = say(&crawler, &["why", &other.url("/home")]);
+    assert!(why.contains("a seed redirects to it"), "{why}");
+    // and so it stays
+    crawler.once(60);
+    assert_eq!(asked(&other), ["/home", "/hop", "/robots.txt"]);
+    let homes = other.asked().iter().filter(|path| *path == "/home").count();
+    assert_eq!(homes, 2);
 }

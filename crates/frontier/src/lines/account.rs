@@ -1,10 +1,15 @@
 //! The account of who wants connections, and of what politeness allows.
 
 use super::allowance::{Part, Sum};
-use super::line::Trust;
+use super::line::{Place, Trust};
 use super::share::Groups;
 use super::{AddressId, Lines, Manners};
 use ground::HostId;
+
+/// A host that is to be left alone for longer, in seconds, does not have its turn soon.
+const SOON: f64 = 60.0;
+/// Due pages of a host that count for each request that may be under way to it.
+const DUE_A_CONNECTION: usize = 4;
 
 impl Lines {
     pub(super) fn site_of(&self, host: HostId) -> Groups {
@@ -25,8 +30,35 @@ impl Lines {
         }
     }
 
-    /// Keeps account of which sites and networks want connections.
+    /// A host stands there from now on.
+    pub(super) fn stand(&mut self, host: HostId, place: Place) {
+        self.hosts[host.index()].place = place;
+        self.count_due(host);
+    }
+
+    /// Keeps account of the due pages whose turn may come soon.
+    fn count_due(&mut self, host: HostId) {
+        let far = self.now + SOON;
+        let closed_until = self.closed_until(host);
+        let line = &mut self.hosts[host.index()];
+        let soon = match line.place {
+            Place::Unopened | Place::AtAddress => false,
+            Place::Timed => line.courtesy.not_before <= far && closed_until <= self.now,
+            Place::Nowhere | Place::Offered => true,
+        };
+        let most = DUE_A_CONNECTION * usize::from(line.manners.parallel);
+        let counts = if soon && !line.barred {
+            line.due.len().min(most)
+        } else {
+            0
+        };
+        self.due_soon += counts;
+        self.due_soon -= std::mem::replace(&mut line.due_soon, counts);
+    }
+
+    /// Keeps account of which sites and networks want connections, and what is due soon.
     pub(super) fn claim(&mut self, host: HostId) {
+        self.count_due(host);
         let line = &mut self.hosts[host.index()];
         let waits = !line.is_empty() && !line.barred;
         let wants = waits || line.under_way > 0 || line.is_resolving();

@@ -64,6 +64,8 @@ pub(super) enum Lookup {
 pub(super) struct Line {
     pub manners: Manners,
     pub new: VecDeque<PageId>,
+    /// Parts of pages, to be fetched for the first time.
+    pub parts: VecDeque<PageId>,
     pub due: VecDeque<PageId>,
     pub errands: VecDeque<u32>,
     pub courtesy: Courtesy,
@@ -77,6 +79,8 @@ pub(super) struct Line {
     pub visiting: u16,
     hindered: [u16; 2],
     pub place: Place,
+    /// Its due pages that are counted as such whose turn may come soon.
+    pub due_soon: usize,
     pub trust: Trust,
     /// It is another's, or not ours alone yet: nothing is asked of it.
     pub barred: bool,
@@ -91,6 +95,8 @@ pub(super) struct Line {
     /// Visits left of a sitting.
     sitting: u8,
     credit: f32,
+    /// The last that was new was a part of a page.
+    after_part: bool,
 }
 
 impl Line {
@@ -108,6 +114,7 @@ impl Line {
                 Trust::Unopened
             },
             new: VecDeque::new(),
+            parts: VecDeque::new(),
             due: VecDeque::new(),
             errands: VecDeque::new(),
             address: None,
@@ -118,6 +125,7 @@ impl Line {
             visiting: 0,
             hindered: [0; 2],
             place: Place::Nowhere,
+            due_soon: 0,
             barred: false,
             part: None,
             claims: false,
@@ -125,6 +133,7 @@ impl Line {
             untried_rules: false,
             sitting: 0,
             credit: 0.0,
+            after_part: false,
         }
     }
 
@@ -142,7 +151,11 @@ impl Line {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.new.is_empty() && self.due.is_empty() && self.errands.is_empty()
+        !self.has_new() && self.due.is_empty() && self.errands.is_empty()
+    }
+
+    fn has_new(&self) -> bool {
+        !self.new.is_empty() || !self.parts.is_empty()
     }
 
     /// What keeps it from the last connections.
@@ -266,7 +279,7 @@ impl Line {
 
     /// Whether a new page has this turn.
     pub fn choose(&mut self, share_of_new: f64) -> bool {
-        if self.due.is_empty() || self.new.is_empty() {
+        if self.due.is_empty() || !self.has_new() {
             return self.due.is_empty();
         }
         self.credit += share_of_new as f32;
@@ -275,5 +288,16 @@ impl Line {
             self.credit -= 1.0;
         }
         new
+    }
+
+    /// The new page, or part of one, that is next.
+    pub fn pop_new(&mut self) -> Option<u32> {
+        let is_part = !self.parts.is_empty() && (self.new.is_empty() || !self.after_part);
+        self.after_part = is_part;
+        if is_part {
+            self.parts.pop_front()
+        } else {
+            self.new.pop_front()
+        }
     }
 }

@@ -260,7 +260,7 @@ fn a_closed_host_waits_for_its_hours_and_keeps_nobody_waiting() {
     lines.push_new(shop, PageId(1));
     lines.push_due(shop, PageId(2));
     lines.push_due(other, PageId(3));
-    assert_eq!((lines.due_waiting(), lines.due_at_open_hosts(5.0)), (2, 1));
+    assert_eq!((lines.due_waiting(), lines.due_soon(5.0)), (2, 1));
     assert_eq!(visit(lines.next(5.0)), (other, 3));
     lines.ended(other, address(2), 5.0, fine(), 0);
     assert_eq!(lines.waiting(shop, 5.0), Waiting::ForHours(100.0));
@@ -269,7 +269,7 @@ fn a_closed_host_waits_for_its_hours_and_keeps_nobody_waiting() {
     lines.close(1, 150.0);
     assert_eq!(lines.next(100.0), Turn::Wait(150.0));
     lines.close(1, f64::NEG_INFINITY);
-    assert_eq!(lines.due_at_open_hosts(150.0), 1);
+    assert_eq!(lines.due_soon(150.0), 1);
     assert_eq!(visit(lines.next(150.0)).0, shop);
     lines.ended(shop, address(1), 150.0, fine(), 0);
     // its own interval; and then its hours are over
@@ -277,6 +277,60 @@ fn a_closed_host_waits_for_its_hours_and_keeps_nobody_waiting() {
     lines.close(1, 200.0);
     assert_eq!(lines.next(150.5), Turn::Wait(200.0));
     assert_eq!(visit(lines.next(200.0)).0, shop);
+}
+
+#[test]
+fn parts_of_pages_come_with_them_and_keep_none_waiting() {
+    let mut lines = Lines::new(fixed(1.0), 0.0);
+    let host = open_host(&mut lines, address(1));
+    (0..6).for_each(|page| lines.push_new(host, page));
+    (90..93).for_each(|part| lines.push_part(host, part));
+    assert_eq!(lines.waiting_at(host), (9, 0));
+    let mut order = Vec::new();
+    for second in 0..9 {
+        let now = f64::from(second);
+        order.push(visit(lines.next(now)).1);
+        lines.ended(host, address(1), now, fine(), 0);
+    }
+    assert_eq!(order, [90, 0, 91, 1, 92, 2, 3, 4, 5]);
+    assert_eq!(lines.new_waiting(), 0);
+}
+
+#[test]
+fn pages_of_hosts_that_do_not_move_are_not_due_soon() {
+    let mut lines = Lines::new(fixed(1.0), 0.0);
+    let patient = open_host(&mut lines, address(1));
+    let moves = open_host(&mut lines, address(2));
+    let neighbours: Vec<u32> = (0..50).map(|_| open_host(&mut lines, address(3))).collect();
+    assert_eq!(lines.due_soon(0.0), 0);
+    for page in 0..100 {
+        lines.push_due(patient, page);
+    }
+    // it can be asked for one page at a time
+    assert_eq!((lines.due_waiting(), lines.due_soon(0.0)), (100, 4));
+    lines.push_due(moves, 200);
+    for &host in &neighbours {
+        lines.push_due(host, 300 + host);
+    }
+    // of those who share an address, one has the next turn
+    assert_eq!(lines.due_soon(1.0), 6);
+    assert_eq!(visit(lines.next(1.0)).0, patient);
+    let busy = Answer::Slower {
+        retry_after: Some(86_400.0),
+    };
+    lines.ended(patient, address(1), 1.0, busy, 0);
+    assert_eq!(lines.due_soon(1.0), 2);
+    lines.push_due(patient, 101);
+    assert_eq!((lines.due_waiting(), lines.due_soon(2.0)), (151, 2));
+    // nobody waits for a host that was taken away
+    lines.bar(moves);
+    assert_eq!(lines.due_soon(2.0), 1);
+    lines.unbar(moves, 2.0);
+    assert_eq!(lines.take_pages(neighbours[49]).len(), 1);
+    // the day is over
+    assert_eq!(lines.due_soon(86_402.0), 6);
+    assert_eq!(lines.take_pages(patient).len(), 100);
+    assert_eq!(lines.due_soon(86_402.0), 2);
 }
 
 #[test]

@@ -57,19 +57,18 @@ impl Lines {
         self.due
     }
 
-    /// Due pages that wait for hosts that are open at `now`: the others wait for the time of the day.
-    pub fn due_at_open_hosts(&self, now: f64) -> usize {
-        let closed = self
-            .closed
-            .iter()
-            .filter(|(until, _)| is_later(*until, now));
-        self.due - closed.map(|(_, due)| due).sum::<usize>()
+    /// Due pages whose turn may come soon. Not those of hosts that wait for longer, whatever for, or for their
+    /// neighbours; and of each host only as many as it could be asked for at once, a few times over. Whoever takes
+    /// more of others only below a limit is not kept waiting by a host that does not move.
+    pub fn due_soon(&mut self, now: f64) -> usize {
+        self.advance(now);
+        self.due_soon
     }
 
     /// New and due pages that wait for this host.
     pub fn waiting_at(&self, host: HostId) -> (usize, usize) {
         let line = &self.hosts[host.index()];
-        (line.new.len(), line.due.len())
+        (line.new.len() + line.parts.len(), line.due.len())
     }
 
     /// Hosts that wait to be opened.
@@ -117,7 +116,7 @@ impl Lines {
 
     /// Until when its hours keep the host closed.
     pub(super) fn closed_until(&self, host: HostId) -> f64 {
-        self.closed[usize::from(self.hours(host))].0
+        self.closed[usize::from(self.hours(host))]
     }
 
     /// Requests per second that politeness allows as things stand, by host and by address.

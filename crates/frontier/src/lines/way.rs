@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 impl Lines {
     /// Lets all go on whose instant has come.
     pub(super) fn advance(&mut self, now: f64) {
+        self.now = self.now.max(now);
         while let Some(&Reverse((at, _, whose))) = self.instants.peek() {
             if at > ticks(now) {
                 break;
@@ -43,14 +44,14 @@ impl Lines {
             return;
         }
         if line.trust == Trust::Unopened {
-            line.place = Place::Unopened;
-            self.unopened += 1;
             let number = line.site;
+            self.stand(host, Place::Unopened);
+            self.unopened += 1;
             self.sites[number.index()].push(host);
             self.time_site(number, f64::NEG_INFINITY);
         } else {
-            line.place = Place::Timed;
             let at = line.courtesy.not_before.max(self.opening);
+            self.stand(host, Place::Timed);
             let at = at.max(self.closed_until(host));
             self.at_instant(at, Whose::Host(host));
         }
@@ -68,9 +69,8 @@ impl Lines {
     fn open_hosts(&mut self, number: SiteId, now: f64) {
         while let Some(host) = self.sites[number.index()].open(now) {
             self.unopened -= 1;
-            let line = &mut self.hosts[host.index()];
-            line.trust = Trust::Paid;
-            line.place = Place::Nowhere;
+            self.hosts[host.index()].trust = Trust::Paid;
+            self.stand(host, Place::Nowhere);
             self.count_allowed(host);
             self.place(host);
         }
@@ -84,8 +84,8 @@ impl Lines {
     /// A host's own time has come: on to its address, or to where that is asked for.
     fn approach(&mut self, host: HostId, now: f64) {
         let closed_until = self.closed_until(host);
-        let line = &mut self.hosts[host.index()];
-        line.place = Place::Nowhere;
+        self.stand(host, Place::Nowhere);
+        let line = &self.hosts[host.index()];
         if line.rests() {
             return; // placed again by whoever ends that
         }
@@ -97,15 +97,15 @@ impl Lines {
                 self.offer_first(address, now);
             }
         } else {
-            line.place = Place::Offered;
+            self.stand(host, Place::Offered);
             let groups = self.groups(host);
             self.shares.offer(host, groups);
         }
     }
 
     fn join(&mut self, host: HostId, address: AddressId) {
-        let line = &mut self.hosts[host.index()];
-        line.place = Place::AtAddress;
+        self.stand(host, Place::AtAddress);
+        let line = &self.hosts[host.index()];
         let site = self.sites[line.site.index()].group;
         self.addresses[address.index()].join(host, site, line.goes_first());
     }
@@ -132,14 +132,13 @@ impl Lines {
             return self.time_address(number);
         }
         while let Some(host) = self.addresses[number.index()].pop() {
-            let line = &mut self.hosts[host.index()];
-            line.place = Place::Nowhere;
-            if line.rests() {
+            self.stand(host, Place::Nowhere);
+            if self.hosts[host.index()].rests() {
                 continue;
             }
-            line.place = Place::Offered;
+            self.stand(host, Place::Offered);
             self.addresses[number.index()].offered = true;
-            let tempo = line.tempo();
+            let tempo = self.hosts[host.index()].tempo();
             let groups = self.groups(host);
             return self.shares.offer(host, Groups { tempo, ..groups });
         }
@@ -148,8 +147,8 @@ impl Lines {
     /// The turn of a host that was offered one, unless it has to wait after all.
     pub(super) fn turn_of(&mut self, host: HostId, now: f64) -> Option<Turn> {
         let closed_until = self.closed_until(host);
+        self.stand(host, Place::Nowhere);
         let line = &mut self.hosts[host.index()];
-        line.place = Place::Nowhere;
         let number = line.address;
         if let Some(number) = number {
             self.addresses[number.index()].offered = false;
@@ -202,14 +201,14 @@ impl Lines {
             line.visiting += 1;
             line.rules_used(now);
             let new = line.choose(self.rules.share_of_new);
-            let from = if new { &mut line.new } else { &mut line.due };
-            let page = from.pop_front().expect("a page waits");
-            if new {
+            let page = if new {
                 self.new -= 1;
+                line.pop_new()
             } else {
                 self.due -= 1;
-                self.closed[usize::from(line.manners.hours)].1 -= 1;
-            }
+                line.due.pop_front()
+            };
+            let page = page.expect("a page waits");
             Turn::Visit {
                 host,
                 page,

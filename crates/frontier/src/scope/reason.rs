@@ -207,6 +207,13 @@ pub enum Invalid {
     #[error("addresses: {0:?} is not an address range such as 192.0.2.0/24")]
     Address(String),
     /// A regular expression cannot be read.
-    #[error("{0}: {1}")]
-    Expression(&'static str, #[source] regex::Error),
+    #[error("{0}: {1:?} is no regular expression: {2}")]
+    Expression(&'static str, String, String),
+}
+
+/// What is wrong with a regular expression, without a picture of it.
+pub fn in_a_line(error: &regex::Error) -> String {
+    let said = error.to_string();
+    let last = said.lines().last().unwrap_or_default();
+    last.trim_start_matches("error: ").to_owned()
 }

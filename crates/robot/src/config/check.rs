@@ -2,6 +2,7 @@
 
 use super::{Config, Invalid};
 use frontier::politeness::Interval;
+use frontier::scope::in_a_line;
 
 /// As good as without end, for what is counted in seconds, bytes or requests.
 const MOST: f64 = 1e15;
@@ -75,7 +76,7 @@ impl Config {
             if let Some(pages) = &hook.pages
                 && let Err(error) = regex::Regex::new(pages)
             {
-                let expected = format!("no regular expression: {error}");
+                let expected = format!("no regular expression: {}", in_a_line(&error));
                 return invalid("webhooks.pages", pages, &expected);
             }
         }

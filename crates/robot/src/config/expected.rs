@@ -87,6 +87,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
          { rule = \"density\", longest = 60.0, pages_of_largest = 100000.0 }",
     ),
     (
+        "politeness.interval.rule",
+        "one of \"latency\", \"fixed\", \"density\"",
+    ),
+    (
         "politeness.at_once",
         "a whole number from 1 to 10000 such as 1",
     ),
@@ -162,6 +166,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "rules.interval",
         "one of { rule = \"latency\", factor = 10.0, least = 1.0 }, { rule = \"fixed\", seconds = 1.0 }, \
          { rule = \"density\", longest = 60.0, pages_of_largest = 100000.0 }",
+    ),
+    (
+        "rules.interval.rule",
+        "one of \"latency\", \"fixed\", \"density\"",
     ),
     ("rules.at_once", "a whole number from 1 to 10000 such as 2"),
     ("rules.robots", "true or false"),

@@ -97,7 +97,7 @@ impl Keeper {
         {
             self.lines.without_robots(number, standing.expires);
         }
-        let told = self.delay(number);
+        let told = self.delay(now, number);
         self.hosts.push(Host {
             origin: origin.to_owned(),
             name: name
@@ -173,7 +173,7 @@ impl Keeper {
         }
         self.hosts[of.index()].standing = Some(standing);
         self.save_host(of);
-        self.tell_delay(now.at, of);
+        self.tell_delay(now, of);
     }
 
     fn admit_sitemaps(&mut self, now: Now, of: HostId, rules: Option<&frontier::robots::Rules>) {
@@ -214,7 +214,7 @@ impl Keeper {
             self.save_host(host);
             self.host_in_trouble(host);
         }
-        self.tell_delay(now.at, host);
+        self.tell_delay(now, host);
     }
 
     pub(super) fn validators_judged(&mut self, host: HostId, liar: bool) {
@@ -233,14 +233,19 @@ impl Keeper {
         }
     }
 
-    /// From one request to the next: they take their time besides the interval.
-    fn delay(&self, host: HostId) -> f64 {
-        let response = self.lines.courtesy(host).response;
-        (self.lines.interval(host) + response).max(LEAST_INTERVAL)
+    /// From one request to the next: they take their time besides the interval. A host that must be left alone
+    /// for longer gets no more visits than that allows, or it would use up what others could have.
+    fn delay(&self, now: Now, host: HostId) -> f64 {
+        let courtesy = self.lines.courtesy(host);
+        let opens = self.opens(now, host).map_or(0.0, |(_, opens)| opens);
+        (self.lines.interval(host) + courtesy.response)
+            .max(courtesy.not_before.max(opens) - now.at)
+            .max(LEAST_INTERVAL)
     }
 
-    fn tell_delay(&mut self, at: f64, host: HostId) {
-        let mut delay = self.delay(host);
+    /// Lets the policy know how often the host may be asked, if that is news.
+    pub(super) fn tell_delay(&mut self, now: Now, host: HostId) {
+        let mut delay = self.delay(now, host);
         if self.lines.waiting_at(host).0 > 0 {
             // new pages have their share of the turns
             let left = 1.0 - self.config.budget.share_of_new;
@@ -249,7 +254,7 @@ impl Keeper {
         let known = &mut self.hosts[host.index()];
         if (delay / known.told - 1.0).abs() > TOLD_WITHIN {
             known.told = delay;
-            self.revisits.set_delay(at, host, Seconds(delay));
+            self.revisits.set_delay(now.at, host, Seconds(delay));
         }
     }
 
@@ -273,7 +278,7 @@ impl Keeper {
             let until = standing.expires;
             self.lines.without_robots(host, until);
         }
-        self.tell_delay(now.at, host);
+        self.tell_delay(now, host);
     }
 
     pub(super) fn save_host(&mut self, host: HostId) {

@@ -15,8 +15,8 @@ use storage::{HostId, PageId};
 
 /// Visits that wait to be stored before no more work is given out.
 const MOST_UNSTORED: usize = 512;
-/// Due pages in line for each connection: a line that does not move takes no more, or the policy
-/// would lose its sense of time.
+/// Due pages that may have their turn soon, for each connection: no more are taken while so many wait, or the
+/// policy would lose its sense of time.
 const DUE_PER_CONNECTION: usize = 4;
 
 /// A job under way.
@@ -138,7 +138,8 @@ impl Tickets {
 
 impl Keeper {
     /// Hands out what may be done now; says when there is more.
-    pub(super) fn give_work(&mut self, at: f64) -> (Vec<Job>, f64) {
+    pub(super) fn give_work(&mut self, now: Now) -> (Vec<Job>, f64) {
+        let at = now.at;
         if self.status.paused {
             return (Vec::new(), at + TICK);
         }
@@ -147,7 +148,7 @@ impl Keeper {
                 self.wait_in_line(page);
             }
         }
-        let mut until = self.later.next().min(self.ask_policy(at));
+        let mut until = self.later.next().min(self.ask_policy(now));
         self.next_due = until;
         let mut jobs = Vec::new();
         while self.tickets.requests() < self.config.budget.connections
@@ -249,14 +250,17 @@ impl Keeper {
     }
 
     /// Lets the policy say which pages are due; returns when it has more to say.
-    fn ask_policy(&mut self, at: f64) -> f64 {
+    fn ask_policy(&mut self, now: Now) -> f64 {
+        let at = now.at;
         if self.until == Until::FetchedOnce {
             return f64::INFINITY;
         }
         let room = DUE_PER_CONNECTION * self.config.budget.connections.max(256);
-        while self.lines.due_at_open_hosts(at) < room {
+        while self.lines.due_soon(at) < room {
             match self.revisits.next(at) {
                 Next::Visit(page) => {
+                    // it may have to wait for a day
+                    self.tell_delay(now, self.pages.host(page));
                     if self.pages.is_due(page) {
                         self.wait_in_line(page);
                     }
@@ -273,7 +277,8 @@ impl Keeper {
         let host = self.pages.host(page);
         if !self.is_given_up(host) {
             self.pages.set(page, Stage::InLine);
-            self.lines.push_new(host, page);
+            self.lines.count_new(host);
+            self.push_first(host, page);
         }
     }
 
@@ -287,6 +292,15 @@ impl Keeper {
         self.pages.set(page, Stage::InLine);
         if self.revisits.keeps(page) || self.requisites.has_copy(page) {
             self.lines.push_due(host, page);
+        } else {
+            self.push_first(host, page);
+        }
+    }
+
+    /// Of a host's pages without a copy the first comes first; what pages embed comes with them.
+    fn push_first(&mut self, host: u32, page: u32) {
+        if self.requisites.has(page) {
+            self.lines.push_part(host, page);
         } else {
             self.lines.push_again(host, page);
         }

@@ -1,6 +1,7 @@
 //! Where a rule holds.
 
 use crate::config::{Invalid, Rule};
+use frontier::scope::in_a_line;
 use regex::{Regex, RegexBuilder};
 use url::Url;
 
@@ -35,7 +36,7 @@ impl Where {
                 Invalid::new(
                     "rules.pages",
                     pages,
-                    &format!("no regular expression: {error}"),
+                    &format!("no regular expression: {}", in_a_line(&error)),
                 )
             })
         });

@@ -2,13 +2,15 @@
 
 use crate::StartError;
 use crate::config::{Config, Webhook};
+use crate::overrides::Proxies;
 use crate::secret::Secret;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use fetch::{Fetcher, Method, Options, Request};
+use fetch::{Fetcher, Method, Options, Proxy, Request};
 use ring::hmac;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use url::Url;
+use url::{Host, Url};
 
 /// An answer is taken for none after this time.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -20,6 +22,7 @@ pub(super) struct Post {
     url: Url,
     key: Option<hmac::Key>,
     fetcher: Fetcher,
+    proxy: Option<Arc<Proxy>>,
     /// By which crawls are told apart.
     crawl: String,
 }
@@ -58,6 +61,7 @@ impl Post {
         }
         let crawl = storage::digest(config.data.0.as_os_str().as_encoded_bytes());
         Ok(Self {
+            proxy: proxy(&url, config)?,
             url,
             key,
             fetcher: Fetcher::new(options)?,
@@ -85,7 +89,10 @@ impl Post {
 
     async fn try_to_send(&self, number: u64, body: &[u8]) -> Result<u16, fetch::FetchError> {
         let host = self.url.host_str().unwrap_or_default();
-        let found = self.fetcher.resolve(host).await?;
+        let found = match self.proxy {
+            None => self.fetcher.resolve(host).await?,
+            Some(_) => self.fetcher.resolve_behind_proxy(host)?,
+        };
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = since.map_or(0, |since| since.as_secs()).to_string();
         // the same for the same change, however often it is told
@@ -107,6 +114,7 @@ impl Post {
                 headers: &headers,
                 body: Some(body),
                 max_body: Some(MOST_BYTES),
+                proxy: self.proxy.as_ref(),
                 ..Request::get(&self.url, address)
             };
             match self.fetcher.fetch(request).await {
@@ -116,6 +124,21 @@ impl Post {
         }
         Err(last)
     }
+}
+
+/// Whom posts go through: as pages of the same host do, but not to receivers on this machine.
+fn proxy(url: &Url, config: &Config) -> Result<Option<Arc<Proxy>>, StartError> {
+    let is_here = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    if is_here {
+        return Ok(None);
+    }
+    let proxies = Proxies::new(config).map_err(|why| StartError::Webhook(why.to_string()))?;
+    Ok(proxies.of(url).cloned())
 }
 
 /// The bytes of a key: those of the text, or what it stands for as Standard Webhooks write keys.

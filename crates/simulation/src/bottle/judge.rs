@@ -54,7 +54,8 @@ impl Bottle {
         let mut fresh = 0;
         for (number, page) in self.web.pages.iter().enumerate() {
             let open = !page.forbidden || self.web.robots(page.host, end).0 == 404;
-            if !page.is_alive(end) || !open {
+            let refused = self.web.patience(page.host, end).is_some();
+            if !page.is_alive(end) || !open || refused {
                 continue;
             }
             let visits = self

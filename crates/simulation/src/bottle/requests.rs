@@ -159,10 +159,16 @@ impl Bottle {
                 .take_in(visit, from, now, row, &exchange, conditional)
         };
         let visited = Box::new(visited);
-        let heard = vec![
+        let mut heard = vec![
             ended(ticket, silent, took),
             Event::Visited { ticket, visited },
         ];
+        if let Event::Ended { answer, .. } = &mut heard[0]
+            && let Some(seconds) = self.web.patience(host, self.at)
+        {
+            let retry_after = Some(seconds);
+            *answer = Some(Answer::Slower { retry_after });
+        }
         self.start(ticket, took, (host, visit.address), heard, given_up);
         Ok(())
     }

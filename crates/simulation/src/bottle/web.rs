@@ -25,6 +25,9 @@ pub struct BottleWeb {
     pub silent: f64,
     /// The longest time an answer takes.
     pub slowest: f64,
+    /// From so many seconds after the start on, the first host answers every request with 503, and asks for so
+    /// many seconds of patience.
+    pub patience: Option<(f64, f64)>,
 }
 
 /// A page: where it is, when it lives, and when it changes.
@@ -158,6 +161,12 @@ impl Web {
         }
     }
 
+    /// What the host asks for in place of an answer: to be left alone for so many seconds.
+    pub fn patience(&self, host: usize, at: f64) -> Option<f64> {
+        let (from, seconds) = self.spec.patience.filter(|_| host == 0)?;
+        (at >= super::START + from).then_some(seconds)
+    }
+
     /// The page of a URL.
     pub fn find(&self, host: usize, path: &str) -> Option<usize> {
         self.by_url.get(&(host, path.to_owned())).copied()
@@ -166,6 +175,11 @@ impl Web {
     /// What the page answers.
     pub fn answer(&self, page: Option<usize>, at: f64, etag: Option<&str>, ip: IpAddr) -> Exchange {
         let alive = page.filter(|&page| self.pages[page].is_alive(at));
+        let asks = page.and_then(|page| self.patience(self.pages[page].host, at));
+        if let Some(seconds) = asks {
+            let head = format!("HTTP/1.1 503 Busy\r\nRetry-After: {seconds}\r\n\r\n");
+            return Exchange::kept(head.into(), Vec::new().into(), ip).expect("a head of our own");
+        }
         let (head, body) = match alive.map(|page| (page, &self.pages[page])) {
             None => ("HTTP/1.1 404 Not Found\r\n\r\n".to_owned(), String::new()),
             Some((
