@@ -294,7 +294,9 @@ impl Archivist {
                 weight = self.weigh(&done, &links, &pages)?;
             }
         }
-        self.report(done.page, done.host, row.as_ref(), redirects)?;
+        let first = matches!(done.result, VisitResult::Copy { outcome, .. } if outcome == Outcome::FirstSeen);
+        let read = (first && !redirect && self.member.is_some()).then_some(&links[..]);
+        self.report(done.page, done.host, row.as_ref(), redirects, read)?;
         let outcome = match done.result {
             VisitResult::Copy { outcome, .. } => Some(outcome),
             VisitResult::Failed(cause) => Some(Outcome::Failed(cause)),

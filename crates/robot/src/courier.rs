@@ -114,19 +114,23 @@ impl Courier {
         Ok(courier)
     }
 
-    fn run(&self, heard: &Receiver<Input>) {
+    fn run(self: &Arc<Self>, heard: &Receiver<Input>) {
         while !self.ended.load(Ordering::Relaxed) {
             let now = self.clock.now();
-            let deadline = {
+            let (deadline, ticked) = {
                 let mut seam = lock(&self.seam);
-                if seam.deadline() <= now.at {
+                let due = seam.deadline() <= now.at;
+                if due {
                     let wanted = self.wanted.load(Ordering::Relaxed) as f64;
                     seam.tick(now, wanted, self.idle.load(Ordering::Relaxed));
                     let read = seam.protocol().subjects();
                     *self.subjects.lock().unwrap_or_else(PoisonError::into_inner) = read;
                 }
-                seam.deadline()
+                (seam.deadline(), due)
             };
+            if ticked {
+                self.divide();
+            }
             self.pass_on();
             let wait = (deadline - self.clock.now().at).clamp(0.0, LONGEST_WAIT);
             match heard.recv_timeout(Duration::from_secs_f64(wait)) {
@@ -141,6 +145,22 @@ impl Courier {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
+    }
+
+    /// Divides a group's share by its links, if this robot is to; that may take long.
+    fn divide(self: &Arc<Self>) {
+        let Some(division) = lock(&self.seam).protocol_mut().division() else {
+            return;
+        };
+        let own = self.clone();
+        self.runtime.spawn_blocking(move || {
+            let divided = division.solve();
+            if let Err(error) = &divided {
+                tracing::warn!(%error, group = %division.group, "the share cannot be divided");
+            }
+            let mut seam = lock(&own.seam);
+            seam.protocol_mut().divided(division.group, divided.ok());
+        });
     }
 
     /// What the keeper has to do, for the next tick.
