@@ -120,7 +120,7 @@ impl Offline {
     /// lies evenly among them.
     pub fn rates(&self) -> Vec<(HostId, f64)> {
         let rate = |&(page, host): &(PageId, HostId)| {
-            let belief = self.revisits.belief(page.0)?;
+            let belief = self.revisits.belief(page)?;
             Some((host, belief.rate.median * 86_400.0))
         };
         self.sampled.iter().filter_map(rate).collect()

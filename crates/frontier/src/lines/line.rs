@@ -291,7 +291,7 @@ impl Line {
     }
 
     /// The new page, or part of one, that is next.
-    pub fn pop_new(&mut self) -> Option<u32> {
+    pub fn pop_new(&mut self) -> Option<PageId> {
         let is_part = !self.parts.is_empty() && (self.new.is_empty() || !self.after_part);
         self.after_part = is_part;
         if is_part {

@@ -283,8 +283,8 @@ fn a_closed_host_waits_for_its_hours_and_keeps_nobody_waiting() {
 fn parts_of_pages_come_with_them_and_keep_none_waiting() {
     let mut lines = Lines::new(fixed(1.0), 0.0);
     let host = open_host(&mut lines, address(1));
-    (0..6).for_each(|page| lines.push_new(host, page));
-    (90..93).for_each(|part| lines.push_part(host, part));
+    (0..6).for_each(|page| lines.push_new(host, PageId(page)));
+    (90..93).for_each(|part| lines.push_part(host, PageId(part)));
     assert_eq!(lines.waiting_at(host), (9, 0));
     let mut order = Vec::new();
     for second in 0..9 {
@@ -301,16 +301,16 @@ fn pages_of_hosts_that_do_not_move_are_not_due_soon() {
     let mut lines = Lines::new(fixed(1.0), 0.0);
     let patient = open_host(&mut lines, address(1));
     let moves = open_host(&mut lines, address(2));
-    let neighbours: Vec<u32> = (0..50).map(|_| open_host(&mut lines, address(3))).collect();
+    let neighbours: Vec<HostId> = (0..50).map(|_| open_host(&mut lines, address(3))).collect();
     assert_eq!(lines.due_soon(0.0), 0);
     for page in 0..100 {
-        lines.push_due(patient, page);
+        lines.push_due(patient, PageId(page));
     }
     // it can be asked for one page at a time
     assert_eq!((lines.due_waiting(), lines.due_soon(0.0)), (100, 4));
-    lines.push_due(moves, 200);
+    lines.push_due(moves, PageId(200));
     for &host in &neighbours {
-        lines.push_due(host, 300 + host);
+        lines.push_due(host, PageId(300 + host.0));
     }
     // of those who share an address, one has the next turn
     assert_eq!(lines.due_soon(1.0), 6);
@@ -320,7 +320,7 @@ fn pages_of_hosts_that_do_not_move_are_not_due_soon() {
     };
     lines.ended(patient, address(1), 1.0, busy, 0);
     assert_eq!(lines.due_soon(1.0), 2);
-    lines.push_due(patient, 101);
+    lines.push_due(patient, PageId(101));
     assert_eq!((lines.due_waiting(), lines.due_soon(2.0)), (151, 2));
     // nobody waits for a host that was taken away
     lines.bar(moves);

@@ -298,7 +298,7 @@ impl Keeper {
     }
 
     /// Of a host's pages without a copy the first comes first; what pages embed comes with them.
-    fn push_first(&mut self, host: u32, page: u32) {
+    fn push_first(&mut self, host: HostId, page: PageId) {
         if self.requisites.has(page) {
             self.lines.push_part(host, page);
         } else {
