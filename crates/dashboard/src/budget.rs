@@ -28,6 +28,11 @@ const STEP: f64 = 1.1;
 const NAMED: usize = 10;
 /// A server that is asked for so much of what it allows is at its cap.
 const AT_CAP: f64 = 1.0 - 1e-6;
+/// A page counts with as many rates as these, spread over what is believed of it (in standard deviations of a
+/// normal distribution, tenth to ninetieth percentile): what is not known must not be taken for known.
+const SPREAD: [f64; 5] = [-1.28, -0.52, 0.0, 0.52, 1.28];
+/// The ends of an interval of 95 % are as far from the middle.
+const END: f64 = 1.96;
 
 /// The copies, as the model sees them: all, or a sample.
 pub(crate) struct Model {
@@ -36,9 +41,21 @@ pub(crate) struct Model {
     /// Visits a day that each server allows.
     caps: Vec<f64>,
     hosts: Vec<HostId>,
-    /// The share of copies that this is.
+    /// The share of copies that this is, and how often each of them counts.
     share: f64,
+    scale: f64,
     copies: u64,
+}
+
+/// Rates that stand for one that is not known better: the middle, and the ends of its interval.
+fn spread([middle, low, high]: [f64; 3]) -> [f64; SPREAD.len()] {
+    let step = |end: f64| ((end / middle).ln() / END).abs();
+    SPREAD.map(|far| {
+        if middle <= 0.0 || low <= 0.0 || !high.is_finite() {
+            return middle.max(0.0);
+        }
+        middle * (far * step(if far < 0.0 { low } else { high })).exp()
+    })
 }
 
 /// What was found, and when.
@@ -63,8 +80,10 @@ impl Model {
         let copies = offline.status().pages_fetched;
         let overrides = Overrides::new(&window.crawl.config).unwrap_or_default();
         let pages = reader.host_pages()?;
+        let share = (rates.len() as f64 / copies.max(1) as f64).min(1.0);
         let mut model = Self {
-            share: (rates.len() as f64 / copies.max(1) as f64).min(1.0),
+            share,
+            scale: share * SPREAD.len() as f64,
             rate: Vec::with_capacity(rates.len()),
             server: Vec::with_capacity(rates.len()),
             caps: Vec::new(),
@@ -81,19 +100,19 @@ impl Model {
                 let interval = row.map_or(1.0, |row| {
                     offline::host_view(&row.name, &row.blob, counted, &overrides, "").interval
                 });
-                model.caps.push(DAY / interval * model.share);
+                model.caps.push(DAY / interval * model.scale);
                 model.hosts.push(host);
                 model.hosts.len() as u32 - 1
             });
-            model.rate.push(rate);
-            model.server.push(server);
+            model.rate.extend(spread(rate));
+            model.server.extend([server; SPREAD.len()]);
         }
         Ok(model)
     }
 
     /// Visits a day that all servers together allow.
     fn capacity(&self) -> f64 {
-        self.caps.iter().sum::<f64>() / self.share
+        self.caps.iter().sum::<f64>() / self.scale
     }
 
     /// What so many visits a day buy at best, within politeness.
@@ -106,7 +125,7 @@ impl Model {
             pages,
             server: &self.server,
             caps: &self.caps,
-            budget: visits.min(self.capacity()) * self.share * (1.0 - 1e-9),
+            budget: visits.min(self.capacity()) * self.scale * (1.0 - 1e-9),
         };
         let plan = allocate(&problem, Allocation::OptPolite)?;
         let mut asked = vec![0.0; self.caps.len()];
@@ -134,7 +153,7 @@ fn find(window: &Window, reader: &Reader) -> anyhow::Result<Found> {
     let model = Model::read(window, reader)?;
     let present =
         (status.running && status.revisit_budget > 0.0).then_some(status.revisit_budget * DAY);
-    let middle = present.unwrap_or_else(|| (model.rate.iter().sum::<f64>() / model.share).max(1.0));
+    let middle = present.unwrap_or_else(|| (model.rate.iter().sum::<f64>() / model.scale).max(1.0));
     let most = model.capacity().min(middle * REACH);
     let least = (middle / REACH).min(most / 2.0);
     let mut curve = Vec::new();
@@ -171,9 +190,9 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
         } @else {
             (what_if(&found, wanted))
             div id="budget" data-live="requests" {
-                @if let Some(visits) = wanted.or(found.present) {
-                    (bought(&found, &reader, visits, wanted.is_some())?)
-                }
+                @let bought = wanted.or(found.present).map(|visits| bought(&found, &reader, visits, wanted.is_some()));
+                @let (tiles, servers) = bought.transpose()?.unwrap_or_default();
+                (tiles)
                 section {
                     h2 { "Freshness against visits" }
                     (curve(&found, wanted, status.estimated_freshness))
@@ -181,10 +200,11 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
                         "The line is the best that any schedule can reach in the long run with so many revisits a day, within each server's interval, if pages change as the model believes. "
                         "The point is what the crawl is estimated to have now. "
                         @if found.model.share < 1.0 {
-                            "It rests on a sample of " (number(found.model.rate.len() as u64)) " of " (count(found.model.copies, "copy")) "."
+                            "It rests on a sample of " (number((found.model.rate.len() / SPREAD.len()) as u64)) " of " (count(found.model.copies, "copy")) "."
                         }
                     }
                 }
+                (servers)
             }
         }
     };
@@ -215,7 +235,13 @@ fn what_if(found: &Found, wanted: Option<f64>) -> Markup {
     }
 }
 
-fn bought(found: &Found, reader: &Reader, visits: f64, is_wish: bool) -> anyhow::Result<Markup> {
+/// What a budget buys in figures, and the servers that stand in the way.
+fn bought(
+    found: &Found,
+    reader: &Reader,
+    visits: f64,
+    is_wish: bool,
+) -> anyhow::Result<(Markup, Markup)> {
     let model = &found.model;
     let now = model.buy(visits)?;
     let more = model.buy(visits * STEP)?.freshness - now.freshness;
@@ -226,7 +252,7 @@ fn bought(found: &Found, reader: &Reader, visits: f64, is_wish: bool) -> anyhow:
     let is_all = visits >= model.capacity();
     let compared = found.present.filter(|_| is_wish);
     let compared = compared.map(|present| model.buy(present)).transpose()?;
-    Ok(html! {
+    let tiles = html! {
         section.tiles {
             (tile(if is_wish { "If there were" } else { "Budget" }, &format!("{}/day", rough(visits)), &html! {
                 p { "revisits" @if is_all { "; politeness allows " (rough(model.capacity())) } }
@@ -243,6 +269,8 @@ fn bought(found: &Found, reader: &Reader, visits: f64, is_wish: bool) -> anyhow:
                 p { "of " (number(model.hosts.len() as u64)) }
             }))
         }
+    };
+    let servers = html! {
         @if !names.is_empty() {
             section {
                 h2 { "Servers at their cap" }
@@ -251,7 +279,8 @@ fn bought(found: &Found, reader: &Reader, visits: f64, is_wish: bool) -> anyhow:
                 @if now.at_cap.len() > NAMED { p.quiet { "and " (number((now.at_cap.len() - NAMED) as u64)) " more" } }
             }
         }
-    })
+    };
+    Ok((tiles, servers))
 }
 
 fn points(share: f64) -> String {
@@ -300,4 +329,43 @@ fn curve(found: &Found, wanted: Option<f64>, freshness: Option<f64>) -> Markup {
         height: 280.0,
     }
     .draw()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_spread_over_their_interval() {
+        let rates = spread([1.0, 0.01, 10.0]);
+        assert!(rates.is_sorted() && rates[2] == 1.0, "{rates:?}");
+        assert!(rates[0] > 0.01 && rates[4] < 10.0, "{rates:?}");
+        assert_eq!(spread([2.0, 2.0, 2.0]), [2.0; 5]);
+        assert_eq!(spread([0.0, 0.0, f64::INFINITY]), [0.0; 5]);
+    }
+
+    #[test]
+    fn a_budget_buys_what_the_servers_allow() {
+        // a quick page on a slow server, a slow page on a quick one
+        let model = Model {
+            rate: vec![10.0, 0.1],
+            server: vec![0, 1],
+            caps: vec![1.0, 100.0],
+            hosts: vec![HostId(7), HostId(8)],
+            share: 1.0,
+            scale: 1.0,
+            copies: 2,
+        };
+        let (little, much) = (model.buy(0.5).unwrap(), model.buy(1e9).unwrap());
+        assert!(little.freshness < much.freshness);
+        assert_eq!(model.capacity(), 101.0);
+        assert!(much.at_cap.contains(&HostId(7)), "{:?}", much.at_cap);
+        // (1 - e^-λ/f) f/λ for each
+        let limit = ((1.0 - (-10f64).exp()) / 10.0 + (1.0 - (-0.001f64).exp()) / 0.001) / 2.0;
+        assert!(
+            (much.freshness - limit).abs() < 1e-3,
+            "{} {limit}",
+            much.freshness
+        );
+    }
 }

@@ -116,12 +116,15 @@ impl Offline {
         }
     }
 
-    /// Of each copy looked at its host, and its changes per day by the model: all copies, or a sample that
-    /// lies evenly among them.
-    pub fn rates(&self) -> Vec<(HostId, f64)> {
+    /// Of each copy looked at its host, and its changes per day by the model with the ends of the 95 % interval: all
+    /// copies, or a sample that lies evenly among them.
+    pub fn rates(&self) -> Vec<(HostId, [f64; 3])> {
         let rate = |&(page, host): &(PageId, HostId)| {
-            let belief = self.revisits.belief(page)?;
-            Some((host, belief.rate.median * 86_400.0))
+            let rate = self.revisits.belief(page)?.rate;
+            Some((
+                host,
+                [rate.median, rate.low, rate.high].map(|rate| rate * 86_400.0),
+            ))
         };
         self.sampled.iter().filter_map(rate).collect()
     }
