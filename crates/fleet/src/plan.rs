@@ -224,6 +224,11 @@ impl Plan {
         ring::choose(ring::key_of(unit), members).map(|position| self.seats[position].member)
     }
 
+    /// Whether the table has the unit, rather than the ring.
+    pub fn lists(&self, unit: Unit) -> bool {
+        self.listed(unit).is_some()
+    }
+
     fn listed(&self, unit: Unit) -> Option<&Seat> {
         let Unit::Server(address) = unit else {
             return None;
