@@ -24,7 +24,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 pub use screen::{Screen, bytes, slowest};
-pub use settings::{Origin, kept_config, read_config, start_config};
+pub use settings::{Origin, kept_config, log, read_config, start_config};
 use trouble::Trouble;
 
 /// Crawl a set of sites politely, lose nothing, keep them fresh.
@@ -211,9 +211,7 @@ impl How<'_> {
         if stop.load(Ordering::Relaxed) {
             return Err(Interrupted.into());
         }
-        config.seeds = SeedList::of(&config)?.all(&config);
-        let missing = missing::Missing::find(&config.data.0, &config)?;
-        tell_missing(&missing, self.json)
+        list_missing(config, self.json)
     }
 }
 
@@ -235,6 +233,13 @@ fn bring_back(config: &Config, urls: &[String]) -> Result<()> {
     let urls: Vec<_> = read.map(scope::Seed::from).collect();
     SeedList::change(config, |list| list.add(config, &urls)).map_err(explain)?;
     Ok(())
+}
+
+/// Lists what a crawl that has ended has no copy of; success if that is nothing.
+pub fn list_missing(mut config: Config, json: bool) -> Result<()> {
+    config.seeds = SeedList::of(&config)?.all(&config);
+    let missing = missing::Missing::find(&config.data.0, &config)?;
+    tell_missing(&missing, json)
 }
 
 /// Lists what there is no copy of; success if that is nothing.
@@ -267,7 +272,7 @@ fn tell_missing(missing: &missing::Missing, json: bool) -> Result<()> {
     Err(anyhow!("{}", what.join("; ")))
 }
 
-fn explain(error: StartError) -> anyhow::Error {
+pub fn explain(error: StartError) -> anyhow::Error {
     if error.is_bad_input() {
         BadInput(error.to_string()).into()
     } else {
@@ -285,7 +290,7 @@ pub fn warn(json: bool, text: &str) {
 }
 
 /// Says what was lost before the crawl could start.
-fn tell_mended(mended: &Mended, json: bool) {
+pub fn tell_mended(mended: &Mended, json: bool) {
     for damage in &mended.store {
         let text = format!("{}: {}", damage.path.display(), damage.what);
         warn(json, &text);

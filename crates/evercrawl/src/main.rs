@@ -16,6 +16,7 @@ mod diff;
 mod difference_view;
 mod export;
 mod fingerprint;
+mod fleet;
 mod get;
 mod hosts;
 mod import;
@@ -64,6 +65,7 @@ enum Command {
     Diff(diff::Arguments),
     Export(export::Arguments),
     Fit(lab::fit::Arguments),
+    Fleet(fleet::Arguments),
     Get(get::Arguments),
     Hosts(hosts::Arguments),
     Import(import::Arguments),
@@ -95,6 +97,7 @@ fn main() -> ExitCode {
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Fit(arguments) => lab::fit::run(&arguments),
+        Command::Fleet(arguments) => fleet::run(&arguments),
         Command::Get(arguments) => get::run(&arguments),
         Command::Hosts(arguments) => hosts::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),

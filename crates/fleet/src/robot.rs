@@ -305,6 +305,11 @@ impl Robot {
         self.holder.valid(now) && now >= self.renewal.doubt_until
     }
 
+    /// Commits asked for so far, and those of them that are on disk.
+    pub fn commits(&self) -> (u64, u64) {
+        (self.pump.written(), self.pump.on_disk())
+    }
+
     /// What was dropped, refused or done twice.
     pub fn tally(&self) -> Tally {
         self.tally

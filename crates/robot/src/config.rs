@@ -269,6 +269,7 @@ section! {
         http2: bool = true,
         allow_networks: Vec<String> = Vec::new(),
         hosts: BTreeMap<String, Vec<IpAddr>> = BTreeMap::new(),
+        source: Option<IpAddr> = None,
         dns_server: Option<SocketAddr> = None,
         extra_roots: Option<PathBuf> = None,
         proxy: String = String::new(),

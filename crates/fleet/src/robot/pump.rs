@@ -107,6 +107,11 @@ impl Pump {
         (self.bundle.as_ref()).is_some_and(|bundle| bundle.unpublished.contains(&entry))
     }
 
+    /// Those of them that are on disk.
+    pub(super) fn on_disk(&self) -> u64 {
+        self.committed
+    }
+
     /// Whether nothing is on its way.
     pub(super) fn is_idle(&self) -> bool {
         self.queue.is_empty() && self.bundle.is_none()

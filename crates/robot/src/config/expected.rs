@@ -108,6 +108,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "names with their addresses such as { \"www.example.org\" = [\"192.0.2.7\"] }",
     ),
     (
+        "fetch.source",
+        "an address of this machine such as \"192.0.2.7\"",
+    ),
+    (
         "fetch.dns_server",
         "an address and a port such as \"192.0.2.53:53\"",
     ),
