@@ -118,6 +118,8 @@ pub struct Access {
     pub allow_old: bool,
     /// What the server is to call us in its lists.
     pub name: String,
+    /// Where answers to us go: below `_INBOX.` and these words, so that servers can keep users apart.
+    pub inbox: Option<String>,
 }
 
 impl Access {

@@ -121,6 +121,28 @@ impl Names {
         format!("{}.dead.{group}.{}", self.fleet, of_reader(subject.to))
     }
 
+    /// The stream of what people write down about the fleet; a bucket for other tools.
+    pub fn papers(&self) -> String {
+        format!("KV_{}_papers", self.fleet)
+    }
+
+    /// Where a paper is; of "" all.
+    pub fn paper(&self, name: &str) -> String {
+        let name = if name.is_empty() { ">" } else { name };
+        format!("$KV.{}_papers.{name}", self.fleet)
+    }
+
+    /// The stream of what happened.
+    pub fn events(&self) -> String {
+        format!("EVENTS_{}", self.fleet)
+    }
+
+    /// Where what happened to a robot is told; of nobody all.
+    pub fn events_of(&self, robot: Option<RobotId>) -> String {
+        let whose = robot.map_or(String::from(">"), |robot| robot.to_string());
+        format!("{}.events.{whose}", self.fleet)
+    }
+
     /// Where a robot is asked.
     pub fn ask(&self, robot: RobotId) -> String {
         format!("{}.ask.{robot}", self.fleet)

@@ -3,6 +3,7 @@
 mod keys;
 mod log;
 mod objects;
+pub mod papers;
 mod queue;
 pub mod setup;
 
@@ -298,6 +299,9 @@ async fn connect(
                 }
             }
         });
+    if let Some(words) = &access.inbox {
+        options = options.custom_inbox_prefix(format!("_INBOX.{words}"));
+    }
     if let Some(path) = &access.authority {
         options = options.add_root_certificates(path.clone());
     }

@@ -1,7 +1,7 @@
 //! Line charts as SVG, for reports: title, axes with round ticks, a legend beside the picture so
 //! that nothing overlaps.
 
-mod ticks;
+pub mod ticks;
 
 use std::fmt::Write;
 use ticks::{label, ticks};
@@ -43,7 +43,7 @@ pub struct Axis {
 
 impl Axis {
     /// Where a value stands, from 0 to 1.
-    fn place(&self, value: f64) -> f64 {
+    pub fn place(&self, value: f64) -> f64 {
         let (low, high) = self.range;
         match self.scale {
             _ if high == low => 0.5,

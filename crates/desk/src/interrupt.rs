@@ -1,4 +1,4 @@
-//! Ctrl-C as a wish to stop: long work looks at a flag and ends with what it has.
+//! Ctrl-C asks to stop: long work checks a flag and ends with what it has.
 
 use crate::new_file;
 use std::fmt;

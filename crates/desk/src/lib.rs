@@ -1,5 +1,6 @@
 //! What commands have in front of them, those of the product and those of the laboratory alike:
 //! tables and lists of hosts come in; files, pages and charts go out; a terminal, and Ctrl-C.
+#![doc = include_str!("../README.md")]
 
 pub mod bad_input;
 pub mod cell;

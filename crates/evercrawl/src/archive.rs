@@ -61,9 +61,9 @@ enum Command {
         /// Keep versions that are no older than so many days.
         #[arg(long, value_name = "DAYS")]
         keep_days: Option<u32>,
-        /// Keep no more than so many bytes in all.
+        /// Keep no more than this in all, such as 500GB.
         #[arg(long, value_name = "BYTES")]
-        max_bytes: Option<u64>,
+        max_bytes: Option<ground::Bytes>,
         /// Print one JSON object.
         #[arg(long)]
         json: bool,
@@ -107,7 +107,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             let keep = Keep {
                 versions: *keep_versions,
                 days: *keep_days,
-                bytes: *max_bytes,
+                bytes: max_bytes.map(ground::Bytes::whole),
             };
             return prune_archive(&which.find()?, keep, *json);
         }

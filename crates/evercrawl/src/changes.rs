@@ -1,13 +1,12 @@
 //! `evercrawl changes`: a feed of the changes found, for other programs.
 
-mod feed;
-
 use crate::data::{self, Data, Which};
 use crate::interrupt::stop_on_interrupt;
 use crate::moment::Moment;
 use crate::terminal::{complain, count};
 use anyhow::Result;
 use clap::ValueEnum;
+use dashboard::feed;
 use robot::changes::{self, Change};
 use robot::watch::Watch;
 use std::collections::{HashMap, VecDeque};

@@ -7,6 +7,7 @@ mod trouble;
 mod view;
 
 use crate::bad_input::BadInput;
+use crate::dashboard_view;
 use crate::interrupt::{Interrupted, stop_on_interrupt};
 use crate::terminal;
 use anyhow::{Result, anyhow};
@@ -17,12 +18,13 @@ use robot::seeds::SeedList;
 use robot::{Mended, StartError, Until};
 use std::collections::HashSet;
 use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 pub use screen::{Screen, bytes, slowest};
-pub use settings::{Origin, kept_config, read_config, start_config};
+pub use settings::{Origin, kept_config, log, read_config, start_config};
 use trouble::Trouble;
 
 /// Crawl a set of sites politely, lose nothing, keep them fresh.
@@ -35,6 +37,7 @@ use trouble::Trouble;
 #[command(after_help = "Examples:
   evercrawl crawl https://docs.example.org/
   evercrawl crawl -c crawl.toml
+  evercrawl crawl --dashboard https://docs.example.org/
   evercrawl crawl --once --data mirror https://docs.example.org/")]
 #[allow(clippy::struct_excessive_bools)] // flags are
 pub struct Arguments {
@@ -69,9 +72,14 @@ pub struct Arguments {
     /// Stop after so many visits that brought a page.
     #[arg(long, value_name = "NUMBER")]
     pages: Option<u64>,
-    /// Stop after so many bytes received.
+    /// Stop after receiving this much, such as 2GB.
     #[arg(long, value_name = "BYTES")]
-    bytes: Option<u64>,
+    bytes: Option<ground::Bytes>,
+    /// Show the crawl to browsers at this address while it runs [default: 127.0.0.1:9601].
+    ///
+    /// The same as `dashboard.listen`. Addresses that others can reach need a token.
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true)]
+    dashboard: Option<Option<SocketAddr>>,
     /// Log more: requests, robots.txt, decisions.
     #[arg(short, long)]
     verbose: bool,
@@ -86,9 +94,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(reach) = arguments.reach {
         config.scope.reach = reach;
     }
+    if let Some(listen) = arguments.dashboard {
+        config.dashboard.listen = Some(listen.unwrap_or(dashboard_view::USUAL));
+    }
     let mut limits = config.limits.clone();
     limits.pages = arguments.pages.unwrap_or(limits.pages);
-    limits.bytes = arguments.bytes.unwrap_or(limits.bytes);
+    limits.bytes = arguments.bytes.map_or(limits.bytes, ground::Bytes::whole);
     let how = How {
         contact: arguments.contact.as_deref(),
         allow_private: arguments.allow_private,
@@ -144,7 +155,12 @@ impl How<'_> {
             Until::Stopped
         };
         let stop = stop_on_interrupt();
+        let window = dashboard_view::bind(&config)?;
         let crawl = robot::start_within(&config, until, &self.limits).map_err(explain)?;
+        // held until the end
+        let _shown = window
+            .map(|window| dashboard_view::show(window, &config, &crawl, self.json))
+            .transpose()?;
         tell_mended(&crawl.mended, self.json);
         for barred in robot::barred::barred(&config).map_err(explain)? {
             warn(self.json, &barred.to_string());
@@ -195,9 +211,7 @@ impl How<'_> {
         if stop.load(Ordering::Relaxed) {
             return Err(Interrupted.into());
         }
-        config.seeds = SeedList::of(&config)?.all(&config);
-        let missing = missing::Missing::find(&config.data.0, &config)?;
-        tell_missing(&missing, self.json)
+        list_missing(config, self.json)
     }
 }
 
@@ -219,6 +233,13 @@ fn bring_back(config: &Config, urls: &[String]) -> Result<()> {
     let urls: Vec<_> = read.map(scope::Seed::from).collect();
     SeedList::change(config, |list| list.add(config, &urls)).map_err(explain)?;
     Ok(())
+}
+
+/// Lists what a crawl that has ended has no copy of; success if that is nothing.
+pub fn list_missing(mut config: Config, json: bool) -> Result<()> {
+    config.seeds = SeedList::of(&config)?.all(&config);
+    let missing = missing::Missing::find(&config.data.0, &config)?;
+    tell_missing(&missing, json)
 }
 
 /// Lists what there is no copy of; success if that is nothing.
@@ -251,7 +272,7 @@ fn tell_missing(missing: &missing::Missing, json: bool) -> Result<()> {
     Err(anyhow!("{}", what.join("; ")))
 }
 
-fn explain(error: StartError) -> anyhow::Error {
+pub fn explain(error: StartError) -> anyhow::Error {
     if error.is_bad_input() {
         BadInput(error.to_string()).into()
     } else {
@@ -269,7 +290,7 @@ pub fn warn(json: bool, text: &str) {
 }
 
 /// Says what was lost before the crawl could start.
-fn tell_mended(mended: &Mended, json: bool) {
+pub fn tell_mended(mended: &Mended, json: bool) {
     for damage in &mended.store {
         let text = format!("{}: {}", damage.path.display(), damage.what);
         warn(json, &text);

@@ -1,6 +1,5 @@
-//! A difference as people see it: on a terminal, or as HTML.
+//! A difference as people see it on a terminal; `dashboard::difference` makes HTML of it.
 
-use crate::html::escape;
 use crate::terminal::plain;
 use robot::difference::{Block, Difference};
 use std::io::IsTerminal;
@@ -53,24 +52,6 @@ fn line(block: &Block, colour: Colour) -> String {
     format!("  {base}{sign} {}\x1b[0m\n", runs.join(" "))
 }
 
-/// A paragraph for each block, in which `del` and `ins` mark the words that differ.
-pub fn html(difference: &Difference) -> String {
-    let paragraphs = difference.0.iter().map(|block| {
-        let mark = if block.is_new { "ins" } else { "del" };
-        let runs = block.runs.iter().map(|run| {
-            let words = escape(&plain(&run.words));
-            if run.differs {
-                format!("<{mark}>{words}</{mark}>")
-            } else {
-                words
-            }
-        });
-        let sign = if block.is_new { '+' } else { '−' };
-        format!("<p>{sign} {}</p>\n", runs.collect::<Vec<_>>().join(" "))
-    });
-    paragraphs.collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,10 +79,6 @@ mod tests {
         assert!(
             coloured.contains("now \x1b[1;4m19\x1b[22;24m EUR"),
             "{coloured:?}"
-        );
-        assert_eq!(
-            html(&price),
-            "<p>− now <del>19</del> EUR</p>\n<p>+ now <ins>&lt;17&gt;</ins> EUR</p>\n"
         );
         // nothing that comes from the Web reaches a terminal raw
         let hostile = text(&difference("a", "\x1b]0;owned\x07"), Colour::On);

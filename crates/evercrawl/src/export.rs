@@ -2,6 +2,7 @@
 
 mod hosts;
 mod parquet;
+mod rates;
 mod target;
 mod text;
 mod warc;
@@ -32,6 +33,9 @@ Formats:
 With --what text the main text of each page's last version, as jsonl or parquet, with url, time, status,
 content type, title, description, language, author, dates, canonical address.
 
+With --what rates how often each page is believed to change, as csv or jsonl: page, server, change_rate
+(a day), low and high (95 %), chance_fresh, visits. `evercrawl plan --pages` reads it.
+
 In csv, cells that a spreadsheet would take for a formula (beginning with = + - @, a tab or the end of
 a line) have an apostrophe before them; --raw leaves it out.
 
@@ -42,6 +46,7 @@ Examples:
   evercrawl export --format csv --out pages.csv
   evercrawl export --format urls --state gone
   evercrawl export --what text --format jsonl | jq -r .text
+  evercrawl export --what rates --format csv --out rates.csv
   evercrawl export --format warc --host www.example.org --out www.warc.gz
   evercrawl export --format host --host www.example.org --leave --out www.host";
 
@@ -81,6 +86,8 @@ enum What {
     Pages,
     /// The main text of each page's last version, with title, description, language and dates.
     Text,
+    /// How often each page is believed to change.
+    Rates,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -98,6 +105,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if arguments.what == What::Text && !matches!(arguments.format, Format::Jsonl | Format::Parquet)
     {
         let what = "text is written as --format jsonl or parquet";
+        return Err(BadInput(what.into()).into());
+    }
+    let is_rates = arguments.what == What::Rates;
+    if is_rates
+        && (!matches!(arguments.format, Format::Csv | Format::Jsonl) || arguments.state.is_some())
+    {
+        let what = "rates are written as --format csv or jsonl, of all pages with a copy";
         return Err(BadInput(what.into()).into());
     }
     if arguments.raw && arguments.format != Format::Csv {
@@ -138,6 +152,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             }
             left.damaged
         }
+        _ if is_rates => rates::write(&data, arguments, &mut target)?,
         Format::Jsonl => each_page(&data, arguments, |page| {
             crate::data::json_line(&mut target, page)
         })?,

@@ -4,15 +4,19 @@
 //! (arguments or files that ask for what cannot be), 130 an interruption that left a partial result.
 
 mod archive;
+#[cfg(test)]
+mod book;
 mod changes;
 mod config;
 mod crawl;
+mod dashboard_view;
 mod data;
 mod demo;
 mod diff;
 mod difference_view;
 mod export;
 mod fingerprint;
+mod fleet;
 mod get;
 mod hosts;
 mod import;
@@ -56,10 +60,12 @@ enum Command {
     Completions(manual::Completions),
     Config(config::Arguments),
     Crawl(crawl::Arguments),
+    Dashboard(dashboard_view::Arguments),
     Demo(demo::Arguments),
     Diff(diff::Arguments),
     Export(export::Arguments),
     Fit(lab::fit::Arguments),
+    Fleet(fleet::Arguments),
     Get(get::Arguments),
     Hosts(hosts::Arguments),
     Import(import::Arguments),
@@ -86,10 +92,12 @@ fn main() -> ExitCode {
         Command::Completions(arguments) => manual::completions(&arguments, Arguments::command()),
         Command::Config(arguments) => config::run(&arguments),
         Command::Crawl(arguments) => crawl::run(&arguments),
+        Command::Dashboard(arguments) => dashboard_view::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Fit(arguments) => lab::fit::run(&arguments),
+        Command::Fleet(arguments) => fleet::run(&arguments),
         Command::Get(arguments) => get::run(&arguments),
         Command::Hosts(arguments) => hosts::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),

@@ -51,7 +51,7 @@ for --pages) the columns are these, and tabs may stand for commas:
   --links     source,target,links          hosts and the number of links between them; or the data
                                            directory of a crawl, which has pages and addresses too
   --pages     host,pages[,address]         all hosts; without it those of --links, see --self-links
-  --rtt       robot,host,milliseconds      measured medians; missing pairs are no matter
+  --rtt       robot,host,milliseconds      measured medians; pairs may be missing
   --places    host,latitude,longitude      in degrees; robots have theirs in robots.toml
   --prefixes  start,end,asn or prefix,asn  address blocks; or a MaxMind database (.mmdb)
   --previous  host,robot                   as --out writes it

@@ -43,6 +43,20 @@ pub struct Arguments {
     json: bool,
 }
 
+/// The same for the dashboard.
+pub fn explain(data: &Data, url: &Url) -> Result<dashboard::Explained> {
+    let why = Why::find(data, &data.reader()?, url)?;
+    let rows = text::rows(&why).into_iter();
+    let rate = why.changes_per_day.zip(why.changes_per_day_interval);
+    Ok(dashboard::Explained {
+        rows: rows.map(|(name, value)| (name.to_owned(), value)).collect(),
+        waits_for: why.waits_for,
+        rate: rate.map(|(rate, (low, high))| (rate, low, high)),
+        chance_fresh: why.chance_fresh,
+        due: why.due.map(|due| due.0),
+    })
+}
+
 /// Seconds that a host may be waited for without more words.
 const LONG_WAIT: f64 = 60.0;
 

@@ -25,7 +25,7 @@ const KILLS_OF_A_CRAWL: usize = 50;
 const LIFE: std::ops::Range<u64> = 50..400;
 const DELAY: f64 = 0.03;
 const CONNECTIONS: usize = 8;
-/// After every so-manieth kill the last WARC record is left half written.
+/// After every Nth kill the last WARC record is left half written.
 const TEAR_EVERY: usize = 3;
 
 /// Begins a record at the end of the last WARC file, as a kill in the middle of a write does.

@@ -1,6 +1,5 @@
 //! A connection: TCP to a permitted address, TLS if the URL wants it, and the protocol agreed on.
 
-use crate::address::AddressRules;
 use crate::error::{ConnectFault, FetchError};
 use crate::http2::Http2;
 use crate::options::Options;
@@ -11,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::client::Resumption;
@@ -74,16 +73,29 @@ pub(crate) fn tls_config(options: &Options) -> Result<ClientConfig, rustls::Erro
 pub(crate) async fn direct(
     target: &Target,
     address: IpAddr,
-    rules: &AddressRules,
+    options: &Options,
 ) -> Result<TcpStream, FetchError> {
-    let stream = TcpStream::connect(SocketAddr::new(address, target.port))
+    let stream = reach(SocketAddr::new(address, target.port), options.source)
         .await
         .map_err(|error| connect_error(&error))?;
     let peer = stream.peer_addr().map_err(|error| connect_error(&error))?;
-    if !rules.permits(peer.ip()) {
+    if !options.addresses.permits(peer.ip()) {
         return Err(FetchError::AddressRefused(peer.ip()));
     }
     Ok(stream)
+}
+
+/// Connects, from an address of our own if there is one of the same kind.
+pub(crate) async fn reach(to: SocketAddr, source: Option<IpAddr>) -> io::Result<TcpStream> {
+    let Some(source) = source.filter(|source| source.is_ipv4() == to.is_ipv4()) else {
+        return TcpStream::connect(to).await;
+    };
+    let socket = match to {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    socket.bind(SocketAddr::new(source, 0))?;
+    socket.connect(to).await
 }
 
 /// Makes of a way to the target's server what the target's scheme asks for.

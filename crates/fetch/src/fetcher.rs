@@ -155,10 +155,7 @@ impl Shared {
         } = prepared;
         let connection = async {
             let stream = match request.proxy {
-                None => {
-                    let rules = &self.options.addresses;
-                    connect::direct(target, request.address, rules).await?
-                }
+                None => connect::direct(target, request.address, &self.options).await?,
                 Some(proxy) => {
                     let resolver = self.resolver.as_ref();
                     proxy.connect(target, &self.options, resolver).await?

@@ -24,6 +24,8 @@ pub struct Options {
     pub tls_sessions: usize,
     /// Which addresses that are not public may be contacted.
     pub addresses: AddressRules,
+    /// The address of this machine that connections come from; the system's choice without one.
+    pub source: Option<IpAddr>,
     /// Names answered without asking anybody, as in `/etc/hosts`.
     pub hosts: HashMap<String, Vec<IpAddr>>,
     /// How names are resolved.
@@ -105,6 +107,7 @@ impl Options {
             http2: true,
             tls_sessions: 4096,
             addresses: AddressRules::default(),
+            source: None,
             hosts: HashMap::new(),
             dns: DnsOptions::default(),
             extra_roots: Vec::new(),

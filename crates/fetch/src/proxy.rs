@@ -9,6 +9,7 @@ mod socks5;
 pub(crate) use http::WANTS_A_LOGIN;
 
 use crate::address::AddressRules;
+use crate::connect;
 use crate::dns;
 use crate::error::FetchError;
 use crate::options::Options;
@@ -95,7 +96,8 @@ impl Proxy {
         let (addresses, _) = found.map_err(|error| FetchError::proxy(error.to_string()))?;
         let mut stream = Err(FetchError::proxy("it has no address"));
         for address in addresses {
-            let connected = TcpStream::connect(SocketAddr::new(address, self.port)).await;
+            let connected =
+                connect::reach(SocketAddr::new(address, self.port), options.source).await;
             stream =
                 connected.map_err(|error| FetchError::proxy(format!("not connected: {error}")));
             if stream.is_ok() {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::counts::Reading;
 use crate::identity::{GroupId, Millis, RobotId, Session, Text, Unit};
 use crate::key::{Key, Value};
 use crate::moves::Ages;
@@ -79,6 +80,8 @@ pub enum Input {
         row: Arc<[u8]>,
         /// What was found.
         links: Vec<Parcel>,
+        /// Where it links to, if it was read for the first time.
+        read: Option<Reading>,
     },
     /// The registrar's own lookup; nothing only after the resolver's own repetitions.
     Resolved(Text, Option<IpAddr>),

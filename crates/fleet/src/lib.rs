@@ -1,7 +1,9 @@
 //! Many robots as one crawler: the protocol.
 #![doc = include_str!("../README.md")]
 
+pub mod counts;
 pub mod demand;
+pub mod division;
 pub mod filter;
 pub mod identity;
 pub mod io;
@@ -17,6 +19,7 @@ pub mod representatives;
 pub mod ring;
 pub mod robot;
 pub mod sent;
+pub mod table;
 pub mod wire;
 
 #[doc(hidden)]

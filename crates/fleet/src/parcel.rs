@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use crate::counts::Observation;
 use crate::identity::{GroupId, Member, RobotId, Session, Text, Unit};
 use crate::moves::Notice;
 use crate::plan::Version;
@@ -94,8 +95,10 @@ pub enum Cargo {
     Url(Parcel),
     /// A unit was packed for its next owner.
     Moved(Notice),
+    /// What was read, for a group's partitioner. In nobody's custody: it is told again, or anew.
+    Seen(Vec<Observation>),
 }
-wire_enum!(Cargo { 0 => Url(parcel), 1 => Moved(notice) });
+wire_enum!(Cargo { 0 => Url(parcel), 1 => Moved(notice), 2 => Seen(observations) });
 
 impl Cargo {
     /// How many bytes of a message it takes, roughly.
@@ -108,11 +111,12 @@ impl Cargo {
         128 + parcel.name.len() + texts + answer.map_or(0, |answer| answer.len())
     }
 
-    /// The unit it is about.
-    pub fn unit(&self) -> Unit {
+    /// The unit it is about, if it is about one.
+    pub fn unit(&self) -> Option<Unit> {
         match self {
-            Self::Url(parcel) => parcel.unit(),
-            Self::Moved(notice) => notice.unit,
+            Self::Url(parcel) => Some(parcel.unit()),
+            Self::Moved(notice) => Some(notice.unit),
+            Self::Seen(_) => None,
         }
     }
 }

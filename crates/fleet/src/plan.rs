@@ -224,6 +224,11 @@ impl Plan {
         ring::choose(ring::key_of(unit), members).map(|position| self.seats[position].member)
     }
 
+    /// Whether the table has a place for the unit, so that the ring is not asked.
+    pub fn lists(&self, unit: Unit) -> bool {
+        self.listed(unit).is_some()
+    }
+
     fn listed(&self, unit: Unit) -> Option<&Seat> {
         let Unit::Server(address) = unit else {
             return None;

@@ -4,7 +4,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::identity::{Session, Text, Unit};
+use crate::counts::{Counts, Observation, Reading};
+use crate::identity::{GroupId, Session, Text, Unit};
 use crate::key::Grant;
 use crate::parcel::{Cargo, Parcel};
 use crate::plan::{Plan, Version};
@@ -42,6 +43,12 @@ pub enum Record {
     /// Entries that could not be published for long, as the log's entry of this number: whoever
     /// takes over has custody of them. What waited for their publication need not wait any more.
     Kept(u64, Vec<(u64, Cargo)>),
+    /// A page of the unit was read for the first time, for those who divide.
+    Read(Unit, Reading),
+    /// All that was read of the unit, in a package or a snapshot.
+    Counted(Unit, Counts),
+    /// What others read, told to us as the group's partitioner.
+    Observed(GroupId, Arc<Vec<Observation>>),
 }
 wire_enum!(Record {
     0 => Admit(parcel),
@@ -58,6 +65,9 @@ wire_enum!(Record {
     11 => Began(session),
     12 => Granted(grant),
     13 => Kept(position, entries),
+    14 => Read(unit, reading),
+    15 => Counted(unit, counts),
+    16 => Observed(group, observations),
 });
 
 impl Record {
@@ -66,6 +76,8 @@ impl Record {
         match self {
             Self::Admit(parcel) | Self::Waiting(parcel) => parcel.errand.is_none(),
             Self::Row(..)
+            | Self::Read(..)
+            | Self::Counted(..)
             | Self::Bound(..)
             | Self::Held(_)
             | Self::Handed(_)
@@ -78,7 +90,11 @@ impl Record {
     pub fn unit(&self) -> Option<Unit> {
         match self {
             Self::Admit(parcel) => Some(parcel.unit()),
-            Self::Row(unit, _) | Self::Held(unit) | Self::Handed(unit) => Some(*unit),
+            Self::Row(unit, _)
+            | Self::Held(unit)
+            | Self::Handed(unit)
+            | Self::Read(unit, _)
+            | Self::Counted(unit, _) => Some(*unit),
             Self::Bound(name, _) | Self::Dispatched(name) => Some(Unit::register_of(name)),
             Self::Waiting(parcel) => Some(Unit::register_of(&parcel.name)),
             _ => None,

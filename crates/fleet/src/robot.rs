@@ -4,6 +4,7 @@
 mod exchange;
 mod lease;
 mod moving;
+mod observing;
 mod ownership;
 mod partitioner;
 mod plans;
@@ -16,6 +17,7 @@ mod shares;
 mod takeover;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::flaw::Flaw;
@@ -30,6 +32,7 @@ use crate::sent::SentCache;
 use exchange::Transit;
 use lease::Renewal;
 use moving::Arrival;
+use observing::Observing;
 pub use ownership::{Hold, Share};
 use partitioner::Partitioner;
 use plans::Level;
@@ -80,6 +83,7 @@ pub struct Robot {
     /// Packages that were opened, and when.
     imported: BTreeMap<Text, Millis>,
     partitioner: Partitioner,
+    observing: Observing,
     grants: BTreeMap<GroupId, Grant>,
     pace: Pace,
     demand: crate::demand::Curve,
@@ -115,6 +119,8 @@ enum Task {
     /// A batch of somebody else.
     PassOn(Delivery),
     Put(Unit),
+    /// What was read, to a group's partitioner.
+    Tell(GroupId, BTreeMap<IpAddr, u64>),
 }
 
 /// What was dropped, refused or done twice.
@@ -152,6 +158,12 @@ pub struct Tally {
     pub unresolved: u64,
     /// Packages that could not be opened yet.
     pub incomplete: u64,
+    /// Times that a group was divided by its links here.
+    pub divisions: u64,
+    /// Servers that the last table had no room for.
+    pub unlisted: u64,
+    /// Names that were left out of what partitioners were told.
+    pub names_left_out: u64,
 }
 
 impl Robot {
@@ -196,6 +208,7 @@ impl Robot {
             arrivals: BTreeMap::new(),
             imported: BTreeMap::new(),
             partitioner: Partitioner::default(),
+            observing: Observing::default(),
             grants: BTreeMap::new(),
             pace: Pace::new(settings.window),
             demand: crate::demand::Curve::default(),
@@ -238,7 +251,12 @@ impl Robot {
             Input::Object(name, bytes) => self.on_object(&name, bytes),
             Input::Committed(number) => self.pump.committed(number),
             Input::Seed(parcel) => self.dispatch(parcel),
-            Input::Visited { unit, row, links } => self.on_visited(unit, row, links),
+            Input::Visited {
+                unit,
+                row,
+                links,
+                read,
+            } => self.on_visited(unit, row, links, read),
             Input::Resolved(name, server) => self.on_resolved(&name, server),
             Input::Exported {
                 token,
@@ -285,6 +303,11 @@ impl Robot {
     /// Whether the robot's lease holds and nothing is in doubt about it.
     pub fn lease_valid(&self, now: Millis) -> bool {
         self.holder.valid(now) && now >= self.renewal.doubt_until
+    }
+
+    /// Commits asked for so far, and those of them that are on disk.
+    pub fn commits(&self) -> (u64, u64) {
+        (self.pump.written(), self.pump.on_disk())
     }
 
     /// What was dropped, refused or done twice.
@@ -353,6 +376,7 @@ impl Robot {
             Task::Send(entries) => self.on_sent(&entries, outcome),
             Task::PassOn(delivery) => self.on_passed_on(delivery, outcome),
             Task::Put(unit) => self.on_put(unit, outcome),
+            Task::Tell(group, sizes) => self.on_told(group, sizes, outcome),
         }
     }
 
@@ -373,6 +397,7 @@ impl Robot {
             self.advance_moves();
             self.resend();
             self.look_at_log();
+            self.advance_observing();
         }
         self.advance_units();
         if tick {

@@ -6,6 +6,7 @@
 
 use freshness::policy::{Next, Outcome};
 use freshness::revisits::Revisits;
+use ground::{HostId, PageId, Seconds};
 
 const MEASURED: usize = 200_000;
 const STEPS: usize = 50_000;
@@ -37,7 +38,7 @@ impl Crawl {
         let unit = if hosts == 1 { 1e-3 } else { 1.0 };
         let mut revisits = Revisits::new("default", now, 1e-5, 1, learnt).expect("it is known");
         for _ in 0..hosts {
-            revisits.add_host(now, 0.6 * unit);
+            revisits.add_host(now, Seconds(0.6 * unit));
         }
         revisits.set_budget(now, 0.5 * f64::from(hosts) / unit);
         Self {
@@ -58,7 +59,7 @@ impl Crawl {
                     let random = self.answers.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
                     let share = random as f64 / f64::from(1 << 24);
                     // from one page in a thousand visits changed to all
-                    let changed = share.powi(3) < f64::from(page % 1000) / 1000.0;
+                    let changed = share.powi(3) < f64::from(page.0 % 1000) / 1000.0;
                     let outcome = if changed {
                         Outcome::Changed
                     } else {
@@ -66,7 +67,8 @@ impl Crawl {
                     };
                     self.revisits.visited(page, self.now, outcome);
                     let delay = (0.2 + 0.8 * share) * self.unit;
-                    self.revisits.set_delay(self.now, page % self.hosts, delay);
+                    self.revisits
+                        .set_delay(self.now, HostId(page.0 % self.hosts), Seconds(delay));
                     return;
                 }
                 Next::Wait(at) => self.now = at.max(self.now.next_up()),
@@ -80,7 +82,8 @@ fn measure(pages: u32, hosts: u32) {
     let mut crawl = Crawl::open(hosts, 0.0, None);
     let begin = processor();
     for page in 0..pages {
-        crawl.revisits.keep(0.0, page, page % hosts, 1.0, 0.0, None);
+        let host = HostId(page % hosts);
+        (crawl.revisits).keep(0.0, PageId(page), host, 1.0, 0.0, None);
     }
     let keep = (processor() - begin) / f64::from(pages);
     for _ in 0..(pages as usize / 4).max(MEASURED / 4) {
@@ -98,11 +101,13 @@ fn measure(pages: u32, hosts: u32) {
         longest = longest.max(thread() - begin);
     }
     let record = crawl.revisits.learnt();
-    let memos: Vec<Vec<u8>> = (0..pages).map(|page| crawl.revisits.memo(page)).collect();
+    let memos: Vec<Vec<u8>> = (0..pages)
+        .map(|page| crawl.revisits.memo(PageId(page)))
+        .collect();
     let begin = processor();
     let mut again = Crawl::open(hosts, crawl.now, Some(&record));
     for (page, memo) in (0..).zip(&memos) {
-        let host = page % hosts;
+        let (page, host) = (PageId(page), HostId(page % hosts));
         again
             .revisits
             .keep(crawl.now, page, host, 1.0, 0.0, Some(memo));

@@ -6,6 +6,7 @@
 //!
 //! Time is an `f64` in a unit of the caller's choosing (the `evercrawl` command uses days) and
 //! rates are per that unit. Pages and servers are dense indices, [`PageId`] and [`ServerId`].
+#![doc = include_str!("../README.md")]
 
 pub mod allocate;
 pub mod channel;

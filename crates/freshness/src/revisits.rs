@@ -17,12 +17,13 @@ mod record;
 pub use crate::policy::{Limit, Limits};
 pub use beliefs::{Belief, Estimated};
 
+use crate::ServerId;
 use crate::estimate::Findings;
 use crate::policy::{self, Change, Classes, Knowledge, Next, Outcome, Policy, Setup};
-use crate::{PageId, ServerId};
 use beliefs::Beliefs;
+use ground::{HostId, PageId, Seconds};
 use memo::Memo;
-use numbers::Numbers;
+use numbers::{Number, Numbers};
 use record::Record;
 pub use record::numbers_in;
 use std::borrow::Cow;
@@ -164,29 +165,29 @@ impl Revisits {
     }
 
     /// How important a page is from now on; one that is not kept is none of our business.
-    pub fn weigh(&mut self, page: u32, weight: f64) {
+    pub fn weigh(&mut self, page: PageId, weight: f64) {
         if let Some(number) = self.numbers.get(page) {
             self.policy.weigh(number, weight);
         }
     }
 
     /// How important a page is, where the policy knows.
-    pub fn weight(&self, page: u32) -> Option<f64> {
+    pub fn weight(&self, page: PageId) -> Option<f64> {
         self.policy.weight(self.numbers.get(page)?)
     }
 
-    /// Adds a host, between two requests to which `delay` seconds must pass; hosts are numbered as
+    /// Adds a host, between two requests to which `delay` must pass; hosts are numbered as
     /// they come.
-    pub fn add_host(&mut self, now: f64, delay: f64) -> u32 {
-        let host = self.hosts;
+    pub fn add_host(&mut self, now: f64, delay: Seconds) -> HostId {
+        let host = HostId(self.hosts);
         self.hosts += 1;
         self.set_delay(now, host, delay);
         host
     }
 
     /// The time between two requests to a host from now on.
-    pub fn set_delay(&mut self, now: f64, host: u32, delay: f64) {
-        let server = ServerId(host);
+    pub fn set_delay(&mut self, now: f64, host: HostId, delay: Seconds) {
+        let (server, Seconds(delay)) = (ServerId(host.0), delay);
         self.tell(now, Change::Delay { server, delay });
     }
 
@@ -206,8 +207,8 @@ impl Revisits {
     pub fn keep(
         &mut self,
         now: f64,
-        page: u32,
-        host: u32,
+        page: PageId,
+        host: HostId,
         rank: impl Into<Rank>,
         visited: f64,
         memo: Option<&[u8]>,
@@ -223,7 +224,7 @@ impl Revisits {
         let class = self.class(limits);
         self.classes.set(number, class);
         self.policy.set_class(number, class);
-        let (server, seen) = (ServerId(host), memo.seen);
+        let (server, seen) = (ServerId(host.0), memo.seen);
         let restored =
             !rest.is_empty() && (self.policy).restore(number, server, weight, seen, &rest);
         if !restored {
@@ -246,7 +247,7 @@ impl Revisits {
     }
 
     /// What to do at `now`. A page to visit counts as under way until its outcome is told.
-    pub fn next(&mut self, now: f64) -> Next<u32> {
+    pub fn next(&mut self, now: f64) -> Next<PageId> {
         self.clock = self.clock.max(now);
         self.numbers.all_are_back();
         // after a time in which nobody asked a plan would make up for all of it
@@ -276,7 +277,7 @@ impl Revisits {
     /// A visit, asked for here or by somebody else, had an answer. [`Outcome::LastModified`] is for
     /// content that changed; a date that it cannot have, before the last visit or after this one,
     /// is left out. A page that is not kept is none of our business.
-    pub fn visited(&mut self, page: u32, at: f64, outcome: Outcome<'_>) {
+    pub fn visited(&mut self, page: PageId, at: f64, outcome: Outcome<'_>) {
         let Some(number) = self.numbers.get(page) else {
             return;
         };
@@ -301,7 +302,7 @@ impl Revisits {
 
     /// A visit had no answer. Whoever asked tries again at a time of his own and tells what came of
     /// it; until then nobody else is sent there.
-    pub fn failed(&mut self, page: u32, at: f64) {
+    pub fn failed(&mut self, page: PageId, at: f64) {
         self.clock = self.clock.max(at);
         if let Some(number) = self.numbers.get(page) {
             self.numbers.set_away(number, true);
@@ -311,12 +312,12 @@ impl Revisits {
 
     /// A visit was not made, and nobody will make up for it: the page is asked for again after a
     /// part of its usual time.
-    pub fn postponed(&mut self, page: u32, now: f64) {
+    pub fn postponed(&mut self, page: PageId, now: f64) {
         self.visited(page, now, Outcome::Failed);
     }
 
     /// A page no longer to be visited: gone, excluded, out of scope or moved elsewhere.
-    pub fn drop_page(&mut self, page: u32, now: f64) {
+    pub fn drop_page(&mut self, page: PageId, now: f64) {
         let Some(number) = self.numbers.take(page) else {
             return;
         };
@@ -325,14 +326,14 @@ impl Revisits {
     }
 
     /// A sitemap, feed or ping says that the page changed; it may be wrong.
-    pub fn signal(&mut self, now: f64, page: u32) {
+    pub fn signal(&mut self, now: f64, page: PageId) {
         if let Some(number) = self.numbers.get(page) {
             self.tell(now, Change::Signal(number));
         }
     }
 
     /// Whether the page is one of ours.
-    pub fn keeps(&self, page: u32) -> bool {
+    pub fn keeps(&self, page: PageId) -> bool {
         self.numbers.get(page).is_some()
     }
 
@@ -342,20 +343,20 @@ impl Revisits {
     }
 
     /// When the page is due as things stand, where the policy thinks in due times of pages.
-    pub fn due(&self, page: u32) -> Option<f64> {
+    pub fn due(&self, page: PageId) -> Option<f64> {
         self.policy.due(self.numbers.get(page)?)
     }
 
     /// Which limit the page's due time goes by; where the policy thinks in none, which limit forbids
     /// a visit now.
-    pub fn limit(&self, page: u32, now: f64) -> Option<Limit> {
+    pub fn limit(&self, page: PageId, now: f64) -> Option<Limit> {
         let number = self.numbers.get(page)?;
         (self.policy.limit(number)).or_else(|| self.forbids(number, now))
     }
 
     /// All that was learnt of the page, for its row; empty when it is not kept. It changes with
     /// every word about the page.
-    pub fn memo(&self, page: u32) -> Vec<u8> {
+    pub fn memo(&self, page: PageId) -> Vec<u8> {
         let Some(number) = self.numbers.get(page) else {
             return Vec::new();
         };
@@ -382,13 +383,13 @@ impl Revisits {
     }
 
     /// What is believed of a page.
-    pub fn belief(&self, page: u32) -> Option<Belief> {
+    pub fn belief(&self, page: PageId) -> Option<Belief> {
         let number = self.numbers.get(page)?;
         Some(self.beliefs.belief(number, &self.findings(number)))
     }
 
     /// The chance that the copy of the page is what its server has now.
-    pub fn chance_fresh(&self, page: u32, now: f64) -> Option<f64> {
+    pub fn chance_fresh(&self, page: PageId, now: f64) -> Option<f64> {
         Some(self.beliefs.chance_fresh(self.numbers.get(page)?, now))
     }
 
@@ -398,13 +399,13 @@ impl Revisits {
     }
 
     /// What visits showed of the page, wherever it is kept.
-    fn findings(&self, number: PageId) -> Findings {
+    fn findings(&self, number: Number) -> Findings {
         let kept = self.policy.findings(number);
         kept.unwrap_or_else(|| self.beliefs.findings(number))
     }
 
     /// Which of the limits that the policy does not know forbids a visit now.
-    fn forbids(&self, number: PageId, now: f64) -> Option<Limit> {
+    fn forbids(&self, number: Number, now: f64) -> Option<Limit> {
         if self.policy_limits {
             return None;
         }
@@ -424,7 +425,7 @@ impl Revisits {
     }
 
     /// Tells the policy how long the page is not worth a visit.
-    fn hold(&mut self, number: PageId) {
+    fn hold(&mut self, number: Number) {
         let least_chance = self.classes.of(number, &self.limits).least_chance;
         if least_chance > 0.0 {
             let seconds = self.beliefs.time_to_chance(number, least_chance);

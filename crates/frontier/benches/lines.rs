@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use frontier::lines::{Lines, Rules, Turn};
 use frontier::politeness::{Answer, Courtesy, Interval};
+use ground::{PageId, Seconds};
 
 /// Who shares what.
 #[derive(Clone, Copy)]
@@ -64,8 +65,8 @@ fn nanoseconds(hosts: u32, crowd: Crowd) -> f64 {
         };
         let host = lines.add_host(&name, known, f64::INFINITY);
         let address = IpAddr::from(Ipv4Addr::from_bits((10 << 24) + number / an_address));
-        lines.resolved(host, 0.0, Some((address, f64::INFINITY)));
-        lines.push_due(host, number);
+        lines.resolved(host, 0.0, Some((address, Seconds(f64::INFINITY))));
+        lines.push_due(host, PageId(number));
     }
     let mut now = 1.0;
     // all once, so that each waits for another instant

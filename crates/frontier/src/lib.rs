@@ -1,5 +1,6 @@
 //! One robot's share of the Web: URLs and their keys, scope, robots.txt, politeness, and what is to
 //! be fetched next. Pure: no clock, no I/O. Time is seconds, given by the caller.
+#![doc = include_str!("../README.md")]
 
 pub mod directives;
 pub mod hours;

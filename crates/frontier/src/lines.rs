@@ -27,10 +27,11 @@ mod way;
 
 use crate::politeness::{Answer, Courtesy, Interval};
 use crate::site::{network, site};
-use address::Address;
+use address::{Address, AddressId};
 use allowance::Sum;
+use ground::{HostId, PageId, Seconds};
 use line::{Line, Place, Trust};
-use opening::Site;
+use opening::{Site, SiteId};
 use share::{Groups, Kind, Shares};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
@@ -85,18 +86,18 @@ impl Default for Rules {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Turn {
     /// Find the address of this host and say so with `resolved`.
-    Resolve(u32),
+    Resolve(HostId),
     /// Fetch this host's robots.txt; say so with `set_robots` and `ended`.
     Robots {
         /// The host.
-        host: u32,
+        host: HostId,
         /// Where to connect to.
         address: IpAddr,
     },
     /// Do what was asked of this host for another's sake, then say so with `ended`.
     Errand {
         /// The host.
-        host: u32,
+        host: HostId,
         /// What was given to `push_errand`.
         errand: u32,
         /// Where to connect to.
@@ -105,9 +106,9 @@ pub enum Turn {
     /// Fetch this page, then say so with `ended`.
     Visit {
         /// The host.
-        host: u32,
+        host: HostId,
         /// The page.
-        page: u32,
+        page: PageId,
         /// Whether it came from the line of new pages.
         new: bool,
         /// Where to connect to.
@@ -122,9 +123,9 @@ pub enum Turn {
 /// Who has a place among the instants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Whose {
-    Host(u32),
-    Address(u32),
-    Site(u32),
+    Host(HostId),
+    Address(AddressId),
+    Site(SiteId),
 }
 
 /// All hosts' lines.
@@ -134,15 +135,15 @@ pub struct Lines {
     hosts: Vec<Line>,
     sites: Vec<Site>,
     addresses: Vec<Address>,
-    site_numbers: HashMap<Box<str>, u32>,
-    address_numbers: HashMap<IpAddr, u32>,
+    site_numbers: HashMap<Box<str>, SiteId>,
+    address_numbers: HashMap<IpAddr, AddressId>,
     networks: HashMap<IpAddr, share::GroupId>,
     /// Who waits for an instant; of the same instant, in the order they came.
     instants: BinaryHeap<Reverse<(i64, u64, Whose)>>,
     came: u64,
     shares: Shares,
     /// Hosts to which a request is under way.
-    asked: BTreeSet<u32>,
+    asked: BTreeSet<HostId>,
     /// Addresses nobody has talked to since the start wait until here.
     opening: f64,
     requests_at: f64,
@@ -177,6 +178,14 @@ fn is_later(at: f64, now: f64) -> bool {
 const CREDIT: f64 = 1.0;
 
 impl Lines {
+    /// Other budgets from now on; what was used of the old ones is forgiven.
+    pub fn set_budget(&mut self, requests_per_second: f64, bytes_per_second: f64) {
+        self.rules.requests_per_second = requests_per_second;
+        self.rules.bytes_per_second = bytes_per_second;
+        self.requests_at = f64::NEG_INFINITY;
+        self.bytes_at = f64::NEG_INFINITY;
+    }
+
     /// No host yet; `opening` is the instant from which on any address may be talked to.
     pub fn new(rules: Rules, opening: f64) -> Self {
         Self {
@@ -208,18 +217,18 @@ impl Lines {
 
     /// Adds the next host: its name, its standing, and until when its robots.txt is known. One that
     /// has answered before need not be opened again.
-    pub fn add_host(&mut self, name: &str, courtesy: Courtesy, robots_until: f64) -> u32 {
+    pub fn add_host(&mut self, name: &str, courtesy: Courtesy, robots_until: f64) -> HostId {
         let name = site(name);
         let site = if let Some(&known) = self.site_numbers.get(name) {
             known
         } else {
             let group = self.shares.add_group(Kind::Site);
             self.sites.push(Site::new(group));
-            let number = self.sites.len() as u32 - 1;
+            let number = SiteId(self.sites.len() as u32 - 1);
             self.site_numbers.insert(name.into(), number);
             number
         };
-        let host = self.hosts.len() as u32;
+        let host = HostId(self.hosts.len() as u32);
         let manners = Manners {
             interval: self.rules.interval,
             parallel: self.rules.parallel,
@@ -232,12 +241,12 @@ impl Lines {
     }
 
     /// The host, which was just added, is treated otherwise than by the rules.
-    pub fn set_manners(&mut self, host: u32, manners: Manners) {
+    pub fn set_manners(&mut self, host: HostId, manners: Manners) {
         let hours = usize::from(manners.hours);
         if self.closed.len() <= hours {
             self.closed.resize(hours + 1, f64::NEG_INFINITY);
         }
-        self.hosts[host as usize].manners = manners;
+        self.hosts[host.index()].manners = manners;
         self.count_allowed(host);
     }
 
@@ -250,42 +259,42 @@ impl Lines {
         self.closed[hours] = until;
     }
 
-    /// Hosts added so far.
-    pub fn hosts(&self) -> u32 {
-        self.hosts.len() as u32
+    /// All hosts that were added.
+    pub fn hosts(&self) -> impl Iterator<Item = HostId> + use<> {
+        (0..self.hosts.len() as u32).map(HostId)
     }
 
     /// A page to be fetched for the first time, which nobody has counted yet.
-    pub fn push_new(&mut self, host: u32, page: u32) {
+    pub fn push_new(&mut self, host: HostId, page: PageId) {
         self.count_new(host);
         self.push_again(host, page);
     }
 
     /// A page to be fetched for the first time, which was counted before.
-    pub fn push_again(&mut self, host: u32, page: u32) {
-        self.hosts[host as usize].new.push_back(page);
+    pub fn push_again(&mut self, host: HostId, page: PageId) {
+        self.hosts[host.index()].new.push_back(page);
         self.new += 1;
         self.place(host);
     }
 
     /// A part of a page, such as a stylesheet: fetched with the page, not after all others that wait. Where new pages
     /// wait they have every second turn, so that parts without end keep no page waiting.
-    pub fn push_part(&mut self, host: u32, part: u32) {
-        self.hosts[host as usize].parts.push_back(part);
+    pub fn push_part(&mut self, host: HostId, part: PageId) {
+        self.hosts[host.index()].parts.push_back(part);
         self.new += 1;
         self.place(host);
     }
 
     /// A page to be fetched again.
-    pub fn push_due(&mut self, host: u32, page: u32) {
-        self.hosts[host as usize].due.push_back(page);
+    pub fn push_due(&mut self, host: HostId, page: PageId) {
+        self.hosts[host.index()].due.push_back(page);
         self.due += 1;
         self.place(host);
     }
 
     /// A page that waits goes before all others of its host.
-    pub fn hurry(&mut self, host: u32, page: u32) {
-        let line = &mut self.hosts[host as usize];
+    pub fn hurry(&mut self, host: HostId, page: PageId) {
+        let line = &mut self.hosts[host.index()];
         for waiting in [&mut line.new, &mut line.parts, &mut line.due] {
             if let Some(at) = waiting.iter().position(|&other| other == page) {
                 waiting.remove(at);
@@ -296,23 +305,23 @@ impl Lines {
 
     /// A request that goes before all pages and needs no robots.txt, such as the next hop of a
     /// redirected robots.txt.
-    pub fn push_errand(&mut self, host: u32, errand: u32) {
-        self.hosts[host as usize].errands.push_back(errand);
+    pub fn push_errand(&mut self, host: HostId, errand: u32) {
+        self.hosts[host.index()].errands.push_back(errand);
         self.errands += 1;
         self.place(host);
     }
 
     /// Takes back the errands to a host that cannot be reached.
-    pub fn drop_errands(&mut self, host: u32) -> Vec<u32> {
-        let errands = std::mem::take(&mut self.hosts[host as usize].errands);
+    pub fn drop_errands(&mut self, host: HostId) -> Vec<u32> {
+        let errands = std::mem::take(&mut self.hosts[host.index()].errands);
         self.errands -= errands.len();
         self.claim(host);
         errands.into()
     }
 
     /// Takes back all pages that wait for a host.
-    pub fn take_pages(&mut self, host: u32) -> Vec<u32> {
-        let line = &mut self.hosts[host as usize];
+    pub fn take_pages(&mut self, host: HostId) -> Vec<PageId> {
+        let line = &mut self.hosts[host.index()];
         self.new -= line.new.len() + line.parts.len();
         self.due -= line.due.len();
         let new = line.new.drain(..).chain(line.parts.drain(..));
@@ -322,11 +331,11 @@ impl Lines {
     }
 
     /// A page known from before, which waits for nothing now: its host has been asked before.
-    pub fn count_page(&mut self, host: u32) {
-        let line = &mut self.hosts[host as usize];
+    pub fn count_page(&mut self, host: HostId) {
+        let line = &mut self.hosts[host.index()];
         if line.place == Place::Unopened {
             let number = line.site;
-            self.sites[number as usize].refund();
+            self.sites[number.index()].refund();
             self.time_site(number, f64::NEG_INFINITY);
         } else {
             line.trust = Trust::Proven;
@@ -335,8 +344,8 @@ impl Lines {
     }
 
     /// A page that nobody has counted yet.
-    pub fn count_new(&mut self, host: u32) {
-        self.hosts[host as usize].pages += 1;
+    pub fn count_new(&mut self, host: HostId) {
+        self.hosts[host.index()].pages += 1;
         self.count_allowed(host);
     }
 
@@ -363,59 +372,60 @@ impl Lines {
         next.map_or(Turn::Idle, |Reverse((at, ..))| Turn::Wait(*at as f64 / 1e6))
     }
 
-    /// What came of a `Turn::Resolve`: the address and for how many seconds it holds.
-    pub fn resolved(&mut self, host: u32, now: f64, found: Option<(IpAddr, f64)>) {
-        let line = &mut self.hosts[host as usize];
+    /// What came of a `Turn::Resolve`: the address and how long it holds.
+    pub fn resolved(&mut self, host: HostId, now: f64, found: Option<(IpAddr, Seconds)>) {
+        let line = &mut self.hosts[host.index()];
         if line.is_resolving() {
             let groups = self.site_of(host);
             self.shares.end(groups);
         } else if line.place != Place::Nowhere {
             return; // nobody asked, and it stands in a line
         }
-        if let Some((ip, seconds)) = found {
+        if let Some((ip, Seconds(seconds))) = found {
             let number = self.address_number(ip);
             self.found_at(host, number);
-            self.hosts[host as usize].address_until = now + seconds;
+            self.hosts[host.index()].address_until = now + seconds;
         } else {
             let then = now + self.rules.ask_again;
-            let line = &mut self.hosts[host as usize];
+            let line = &mut self.hosts[host.index()];
             line.found(None);
             line.courtesy.not_before = line.courtesy.not_before.max(then);
             if line.trust == Trust::Paid {
                 line.trust = Trust::Found;
                 let number = line.site;
-                self.sites[number as usize].refund();
+                self.sites[number.index()].refund();
                 self.time_site(number, now);
             }
         }
         self.place(host);
     }
 
-    fn address_number(&mut self, ip: IpAddr) -> u32 {
+    fn address_number(&mut self, ip: IpAddr) -> AddressId {
         if let Some(&number) = self.address_numbers.get(&ip) {
             return number;
         }
         let shares = &mut self.shares;
         let network =
             *(self.networks.entry(network(ip))).or_insert_with(|| shares.add_group(Kind::Network));
-        let number = self.addresses.len() as u32;
+        let number = AddressId(self.addresses.len() as u32);
         self.addresses.push(Address::new(ip, network));
         self.address_numbers.insert(ip, number);
         number
     }
 
     /// robots.txt could not be had: nothing is asked of the host before then, and it first.
-    pub fn without_robots(&mut self, host: u32, until: f64) {
-        self.hosts[host as usize].rules_missing();
+    pub fn without_robots(&mut self, host: HostId, until: f64) {
+        self.hosts[host.index()].rules_missing();
         self.hold(host, until);
         self.place(host);
     }
 
     /// robots.txt, read just now, is known until then, and asks for this delay, which holds for
     /// the request after it too.
-    pub fn set_robots(&mut self, host: u32, now: f64, until: f64, crawl_delay: f64) {
-        let line = &mut self.hosts[host as usize];
+    pub fn set_robots(&mut self, host: HostId, now: f64, until: f64, crawl_delay: Seconds) {
+        let line = &mut self.hosts[host.index()];
         line.rules_read(until);
+        let Seconds(crawl_delay) = crawl_delay;
         line.courtesy.crawl_delay = crawl_delay;
         line.courtesy.not_before = line.courtesy.not_before.max(now + crawl_delay);
         self.count_allowed(host);
@@ -423,8 +433,8 @@ impl Lines {
     }
 
     /// A request to the host at that address ended.
-    pub fn ended(&mut self, host: u32, address: IpAddr, now: f64, answer: Answer, bytes: u64) {
-        let line = &mut self.hosts[host as usize];
+    pub fn ended(&mut self, host: HostId, address: IpAddr, now: f64, answer: Answer, bytes: u64) {
+        let line = &mut self.hosts[host.index()];
         let interval = line.manners.interval;
         line.courtesy.ended(interval, line.pages, now, answer);
         let wait = line.courtesy.address_interval(interval, line.pages);
@@ -434,8 +444,8 @@ impl Lines {
         if is_page && line.trust != Trust::Proven {
             line.trust = Trust::Proven;
             let number = line.site;
-            self.sites[number as usize].earn();
-            if self.sites[number as usize].unopened() > 0 {
+            self.sites[number.index()].earn();
+            if self.sites[number.index()].unopened() > 0 {
                 self.time_site(number, now);
             }
         }
@@ -444,23 +454,23 @@ impl Lines {
     }
 
     /// The turn was given back: no request was made.
-    pub fn unused(&mut self, host: u32, address: IpAddr) {
+    pub fn unused(&mut self, host: HostId, address: IpAddr) {
         self.release(host, address, f64::NEG_INFINITY);
     }
 
-    fn release(&mut self, host: u32, ip: IpAddr, not_before: f64) {
-        let line = &mut self.hosts[host as usize];
+    fn release(&mut self, host: HostId, ip: IpAddr, not_before: f64) {
+        let line = &mut self.hosts[host.index()];
         let tempo = line.end();
         if line.under_way == 0 {
             self.asked.remove(&host);
         }
-        let site = self.sites[line.site as usize].group;
+        let site = self.sites[line.site.index()].group;
         // mostly where it was last found
         let found = line
             .address
-            .filter(|&at| self.addresses[at as usize].ip == ip);
+            .filter(|&at| self.addresses[at.index()].ip == ip);
         let number = found.unwrap_or_else(|| self.address_number(ip));
-        let address = &mut self.addresses[number as usize];
+        let address = &mut self.addresses[number.index()];
         address.under_way -= 1;
         address.not_before = address.not_before.max(not_before);
         let network = Some(address.network);
@@ -474,36 +484,36 @@ impl Lines {
     }
 
     /// Nothing is asked of the host until that is lifted; what waits for it waits on.
-    pub fn bar(&mut self, host: u32) {
-        self.hosts[host as usize].barred = true;
+    pub fn bar(&mut self, host: HostId) {
+        self.hosts[host.index()].barred = true;
         self.count_allowed(host);
         self.claim(host);
     }
 
     /// The host may be asked, from then on.
-    pub fn unbar(&mut self, host: u32, from: f64) {
-        self.hosts[host as usize].barred = false;
+    pub fn unbar(&mut self, host: HostId, from: f64) {
+        self.hosts[host.index()].barred = false;
         self.hold(host, from);
         self.count_allowed(host);
         self.place(host);
     }
 
     /// What others knew of the host: it is left alone for as long as the more careful one says.
-    pub fn adopt(&mut self, host: u32, courtesy: Courtesy, robots_until: f64) {
-        let line = &mut self.hosts[host as usize];
+    pub fn adopt(&mut self, host: HostId, courtesy: Courtesy, robots_until: f64) {
+        let line = &mut self.hosts[host.index()];
         line.adopt(courtesy, robots_until);
         self.count_allowed(host);
     }
 
     /// Its pages have gone elsewhere, and count no more. What waits is to be taken before.
-    pub fn forget_pages(&mut self, host: u32) {
-        self.hosts[host as usize].pages = 0;
+    pub fn forget_pages(&mut self, host: HostId) {
+        self.hosts[host.index()].pages = 0;
         self.count_allowed(host);
     }
 
     /// No request to this host before then.
-    pub fn hold(&mut self, host: u32, until: f64) {
-        let courtesy = &mut self.hosts[host as usize].courtesy;
+    pub fn hold(&mut self, host: HostId, until: f64) {
+        let courtesy = &mut self.hosts[host.index()].courtesy;
         courtesy.not_before = courtesy.not_before.max(until);
     }
 }

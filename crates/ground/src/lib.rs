@@ -1,15 +1,19 @@
 //! What several crates need and none should have for itself: which addresses are public and blocks
-//! of them, the calendar, distances on Earth, quantities as people write them.
+//! of them, the calendar, distances on Earth, numbers of pages and
+//! hosts, quantities as people write them.
 //!
 //! Everything here is a pure function of its arguments.
+#![doc = include_str!("../README.md")]
 
 pub mod address;
 pub mod calendar;
 pub mod earth;
+pub mod id;
 pub mod prefix;
 pub mod quantity;
 
 pub use address::is_public;
 pub use earth::Point;
+pub use id::{HostId, PageId};
 pub use prefix::Prefix;
 pub use quantity::{Bytes, Rate, Seconds};

@@ -96,19 +96,28 @@ impl FromStr for Seconds {
 }
 
 /// The units of data, in bytes.
-const DATA: [(&[&str], f64); 7] = [
+const DATA: [(&[&str], f64); 9] = [
     (&["", "B", "bytes"], 1.0),
     (&["kB", "KB"], 1e3),
     (&["MB"], 1e6),
     (&["GB"], 1e9),
+    (&["TB"], 1e12),
     (&["KiB"], 1024.0),
     (&["MiB"], 1_048_576.0),
     (&["GiB"], 1_073_741_824.0),
+    (&["TiB"], 1_099_511_627_776.0),
 ];
 
 /// An amount of data, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Bytes(pub f64);
+
+impl Bytes {
+    /// Whole bytes.
+    pub fn whole(self) -> u64 {
+        self.0.round() as u64
+    }
+}
 
 impl FromStr for Bytes {
     type Err = NoQuantity;

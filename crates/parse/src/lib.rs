@@ -3,6 +3,7 @@
 //! [`kind_of`] tells which of [`read_page`], [`read_sitemap`], [`read_feed`] and [`read_text`] is
 //! meant for a body. All of them take any bytes, never fail, take time linear in the body and say
 //! what they left out. A body arrives decoded as to transfer and content encoding.
+#![doc = include_str!("../README.md")]
 
 pub mod change;
 pub mod charset;

@@ -86,6 +86,7 @@ proptest! {
             graph: &graph,
             balance: BALANCE,
             robots: &[],
+            fixed: &[],
             previous: None,
             seed,
         };

@@ -7,6 +7,7 @@
 //! Hosts (or addresses) are dense vertex numbers of a [`graph::Graph`]; robots are parts
 //! `0..k`. [`solve`] is the whole way from hosts to robots; [`multilevel`] divides the graph well, [`single_level`] as the published work did,
 //! [`hash`] without looking at it.
+#![doc = include_str!("../README.md")]
 
 pub mod graph;
 pub mod hash;

@@ -86,7 +86,7 @@ pub struct Measured {
 /// Costs that should be small.
 #[derive(Clone, Copy, Debug)]
 pub struct Nearness<'a> {
-    /// What was measured; missing pairs are no matter.
+    /// What was measured; pairs may be missing.
     pub measured: &'a [Measured],
     /// How much it matters; 0 leaves it out.
     pub preference: f64,
@@ -113,6 +113,8 @@ pub struct Problem<'a> {
     pub identities: &'a [u64],
     /// How equal their parts must be.
     pub balance: Balance,
+    /// Hosts that one robot alone may have, whatever the balance; for graphs of several levels.
+    pub fixed: &'a [(Host, Robot)],
     /// Same seed, same answer.
     pub seed: u64,
 }
@@ -186,12 +188,16 @@ fn by_graph(problem: &Problem, before: Option<Before>) -> Result<Vec<u32>, Parti
         task.seed = problem.seed;
         return Ok(single_level::partition(&task)?.part);
     }
+    let held: Vec<(Vertex, u32)> = (problem.fixed.iter())
+        .map(|(Host(host), Robot(robot))| (problem.servers.of_host[*host as usize], *robot))
+        .collect();
     hierarchy::partition(
         problem.tree,
         &Division {
             graph,
             balance: problem.balance,
             robots: &fixed,
+            fixed: &held,
             previous,
             seed: problem.seed,
         },

@@ -149,15 +149,15 @@ pub(crate) fn prepare(
 }
 
 /// Divided already: hosts larger than a part are fixed where they are, one a part.
-pub(crate) fn prepare_divided(task: &Task, part: &[u32]) -> Prepared {
-    made_ready(task, &[], Some(part))
+pub(crate) fn prepare_divided(task: &Task, also_fixed: &[(Vertex, u32)], part: &[u32]) -> Prepared {
+    made_ready(task, also_fixed, Some(part))
 }
 
 /// What each robot may carry in a task divided as `part` says: a host larger than a robot's share
 /// is the limit of the robot that has it, and the others share the rest.
 pub fn limits_in_force(task: &Task, part: &[u32]) -> Result<Vec<Load>, PartitionError> {
     check(task)?;
-    Ok(prepare_divided(task, part).limits)
+    Ok(prepare_divided(task, &[], part).limits)
 }
 
 fn made_ready(task: &Task, also_fixed: &[(Vertex, u32)], divided: Option<&[u32]>) -> Prepared {

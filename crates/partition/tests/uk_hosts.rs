@@ -94,6 +94,7 @@ fn two_levels_have_less_traffic_between_groups() {
         graph: &graph,
         balance: Balance::pages(0.03),
         robots: &[],
+        fixed: &[],
         previous: None,
         seed: 1,
     };

@@ -1,8 +1,8 @@
 //! What a revisit costs the whole keeper with ever more live pages, from event in to jobs out:
 //! `cargo bench -p robot --bench keeper -- [PAGES…]`; prints CSV rows.
 //!
-//! The keeper runs under a virtual clock with its default settings but for the connections, of which a
-//! thousand visits a second need more. Every answer takes between 0.2 and 1.0 s, so that every answer changes
+//! The keeper runs under a virtual clock with its default settings, but for what a thousand visits a second
+//! need: more connections, no limit of requests per second, and all of the budget for revisits. Every answer takes between 0.2 and 1.0 s, so that every answer changes
 //! the delay of its host. Each page is visited for the first time (`first_us`), then a part of a round goes
 //! by, then revisits are counted (`revisit_us`): processor time of the process, the simulated web and archivist
 //! included. `longest_step_ms` is the longest step by the processor time of the thread.
@@ -75,6 +75,8 @@ struct Crawl {
     keeper: Keeper,
     at: f64,
     heard: BinaryHeap<Heard>,
+    /// What is heard next.
+    events: Vec<Event>,
     count: u64,
     unstored: Vec<PageId>,
     next_commit: f64,
@@ -86,6 +88,8 @@ impl Crawl {
     fn open() -> Self {
         let mut config = Config::default();
         config.budget.connections = CONNECTIONS;
+        config.budget.requests_per_second = 0.0;
+        config.revisit.budget = "100%".into();
         let scope = Scope::new(&config.scope, &[] as &[Url]).expect("there is nothing to be wrong");
         let rules = Arc::new(Rules::new(&config, scope));
         let (clock, now) = (Clock::virtually("a"), now(START));
@@ -94,6 +98,7 @@ impl Crawl {
             keeper: keeper.expect("the defaults are valid"),
             at: START,
             heard: BinaryHeap::new(),
+            events: Vec::new(),
             count: 0,
             unstored: Vec::new(),
             next_commit: f64::INFINITY,
@@ -116,14 +121,14 @@ impl Crawl {
     /// Until so many visits more were made.
     fn run(&mut self, visits: u64) {
         let end = self.visits + visits;
-        let mut events = Vec::new();
         while self.visits < end {
+            let events = std::mem::take(&mut self.events);
             let begin = self.longest.map(|_| thread());
             let actions = self.keeper.step(now(self.at), events);
             if let (Some(begin), Some(longest)) = (begin, &mut self.longest) {
                 *longest = longest.max(thread() - begin);
             }
-            events = self.act(actions);
+            self.events = self.act(actions);
         }
     }
 

@@ -49,9 +49,9 @@ pub struct Archivist {
     store: Store,
     archive: Option<Archive>,
     traps: Traps,
-    recent: HashMap<u32, VecDeque<TextPrint>>,
+    recent: HashMap<HostId, VecDeque<TextPrint>>,
     /// Where caps were lowered, of hosts that were written since the start.
-    halved: HashMap<u32, Vec<Halved>>,
+    halved: HashMap<HostId, Vec<Halved>>,
     /// The origins of hosts the keeper knows.
     told_hosts: u32,
     /// Pages counted when the traps were last kept.
@@ -204,7 +204,7 @@ impl Archivist {
         for (host, mut kept) in hosts {
             kept.halved.clone_from(self.halved_at(host));
             let blob = serde_json::to_vec(&kept).expect("plain values");
-            batch.hosts.push((HostId(host), blob));
+            batch.hosts.push((host, blob));
         }
         let last = self.take_commits(&mut batch, &mut stored)?;
         if let Some(archive) = &mut self.archive {
@@ -222,13 +222,13 @@ impl Archivist {
     }
 
     /// What is on disk of a host; nothing where that cannot be read.
-    fn kept(&self, host: u32) -> KeptHost {
-        let row = self.store.host_row(HostId(host));
+    fn kept(&self, host: HostId) -> KeptHost {
+        let row = self.store.host_row(host);
         row.map_or_else(|_| KeptHost::default(), |row| offline::host(&row.blob))
     }
 
     /// Where caps were lowered at a host.
-    fn halved_at(&mut self, host: u32) -> &mut Vec<Halved> {
+    fn halved_at(&mut self, host: HostId) -> &mut Vec<Halved> {
         if !self.halved.contains_key(&host) {
             let kept = self.kept(host).halved;
             self.halved.insert(host, kept);
@@ -294,7 +294,9 @@ impl Archivist {
                 weight = self.weigh(&done, &links, &pages)?;
             }
         }
-        self.report(done.page, done.host, row.as_ref(), redirects)?;
+        let first = matches!(done.result, VisitResult::Copy { outcome, .. } if outcome == Outcome::FirstSeen);
+        let read = (first && !redirect && self.member.is_some()).then_some(&links[..]);
+        self.report(done.page, done.host, row.as_ref(), redirects, read)?;
         let outcome = match done.result {
             VisitResult::Copy { outcome, .. } => Some(outcome),
             VisitResult::Failed(cause) => Some(Outcome::Failed(cause)),
@@ -331,7 +333,7 @@ impl Archivist {
     }
 
     /// A first text: whether it lowers caps. What is known of traps must outlive us.
-    fn note_text(&mut self, host: u32, print: TextPrint, url: &Url) -> bool {
+    fn note_text(&mut self, host: HostId, print: TextPrint, url: &Url) -> bool {
         let near = self.is_near_duplicate(host, print);
         let origin = &url[..url::Position::BeforePath];
         let lowered = self.traps.note_content(origin, url, near);
@@ -417,7 +419,7 @@ impl Archivist {
         };
         if outcome == Outcome::FirstSeen {
             let own = if self.weights.are_from_other_hosts() {
-                self.store.host_row(HostId(done.host))?.name
+                self.store.host_row(done.host)?.name
             } else {
                 String::new()
             };
@@ -463,7 +465,7 @@ impl Archivist {
         Ok(tried.is_some_and(|tried| now - tried >= REQUISITES_AGAIN))
     }
 
-    fn is_near_duplicate(&mut self, host: u32, print: TextPrint) -> bool {
+    fn is_near_duplicate(&mut self, host: HostId, print: TextPrint) -> bool {
         let recent = self.recent.entry(host).or_default();
         let near = recent
             .iter()

@@ -47,6 +47,7 @@ pub struct Config {
     pub archive: Archive,
     pub state: State,
     pub metrics: Metrics,
+    pub dashboard: Dashboard,
     pub log: Log,
     pub watch: Vec<WatchRule>,
     pub rules: Vec<Rule>,
@@ -268,6 +269,7 @@ section! {
         http2: bool = true,
         allow_networks: Vec<String> = Vec::new(),
         hosts: BTreeMap<String, Vec<IpAddr>> = BTreeMap::new(),
+        source: Option<IpAddr> = None,
         dns_server: Option<SocketAddr> = None,
         extra_roots: Option<PathBuf> = None,
         proxy: String = String::new(),
@@ -338,6 +340,18 @@ section! {
     /// For those who watch.
     Metrics {
         listen: Option<SocketAddr> = None,
+    }
+}
+
+section! {
+    /// A window on the crawl, for browsers.
+    Dashboard {
+        listen: Option<SocketAddr> = None,
+        token_file: Option<PathBuf> = None,
+        token_env: Option<String> = None,
+        actions: bool = false,
+        names: Vec<String> = Vec::new(),
+        replay: String = String::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::drive::{Heard, Question};
 use crate::listen;
-use crate::view::{HostView, PageWait, Status};
+use crate::view::{Allowance, HostView, PageWait, Status};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
@@ -18,7 +18,7 @@ const LONGEST: u64 = 16 << 10;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What can be asked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Ask {
     Status,
@@ -26,6 +26,8 @@ enum Ask {
     Page(u32),
     Visit(String),
     Seeds,
+    Pause(bool),
+    Budget(Allowance),
     Stop,
 }
 
@@ -84,6 +86,8 @@ fn ask_keeper(ask: Ask, events: &Sender<Heard>) -> Option<String> {
         Ask::Page(page) => wait(events, |reply| Question::Page(storage::PageId(page), reply)),
         Ask::Visit(url) => wait(events, |reply| Question::Visit(url, reply)),
         Ask::Seeds => wait(events, Question::Seeds),
+        Ask::Pause(paused) => wait(events, |reply| Question::Pause(paused, reply)),
+        Ask::Budget(allowance) => wait(events, |reply| Question::Budget(allowance, reply)),
         Ask::Stop => {
             events.send(Heard::Stop).ok()?;
             Some("true".into())
@@ -138,6 +142,16 @@ impl Remote {
     /// those of before.
     pub fn look_at_seeds(&self) -> std::io::Result<Result<usize, String>> {
         self.ask(&Ask::Seeds)
+    }
+
+    /// Has it wait, or go on.
+    pub fn pause(&self, paused: bool) -> std::io::Result<Result<(), String>> {
+        self.ask(&Ask::Pause(paused))
+    }
+
+    /// Gives it other budgets, until it ends.
+    pub fn set_budget(&self, allowance: Allowance) -> std::io::Result<Result<(), String>> {
+        self.ask(&Ask::Budget(allowance))
     }
 
     /// Asks it to stop.

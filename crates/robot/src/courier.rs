@@ -4,13 +4,14 @@ use crate::archivist::{SharedSeam, lock};
 use crate::clock::Clock;
 use crate::drive::Heard;
 use crate::message::{Event, Write};
+use crate::seam::Seam;
 use crate::visit::Workers;
 use fleet::io::{Input, Output};
-use fleet::parcel::Subject;
+use fleet::parcel::{Parcel, Subject};
 use fleet::robot::Settings;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
@@ -25,6 +26,7 @@ pub struct Berth {
     heard: Receiver<Input>,
     teller: Sender<Input>,
     subjects: Arc<Mutex<Vec<Subject>>>,
+    seam: Arc<OnceLock<SharedSeam>>,
 }
 
 /// What a bus has of a robot.
@@ -33,15 +35,36 @@ pub struct Mooring {
     pub wishes: Receiver<Output>,
     /// Where it says what came of that, and what it hears besides.
     pub teller: Sender<Input>,
-    subjects: Arc<Mutex<Vec<Subject>>>,
+    /// The robot, for whoever looks at it.
+    pub sight: Sight,
 }
 
-impl Mooring {
+/// A look at a robot of a fleet while it works.
+#[derive(Clone)]
+pub struct Sight {
+    subjects: Arc<Mutex<Vec<Subject>>>,
+    seam: Arc<OnceLock<SharedSeam>>,
+}
+
+impl Sight {
     /// What the robot reads at present: messages to these are for it. They change with plans.
     pub fn subjects(&self) -> Vec<Subject> {
         (self.subjects.lock())
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// Gives URLs to the fleet that no page names. Says which of the protocol's commits has them; nothing
+    /// before the robot has started.
+    pub fn give(&self, urls: impl IntoIterator<Item = Parcel>) -> Option<u64> {
+        let mut seam = lock(self.seam.get()?);
+        seam.found(urls.into_iter().collect());
+        Some(seam.protocol().commits().0)
+    }
+
+    /// Looks at the robot's side of its fleet, which waits meanwhile; nothing before it has started.
+    pub fn look<T>(&self, look: impl FnOnce(&Seam) -> T) -> Option<T> {
+        self.seam.get().map(|seam| look(&lock(seam)))
     }
 }
 
@@ -51,6 +74,7 @@ impl Berth {
         let (wishes, wished) = channel();
         let (teller, heard) = channel();
         let subjects = Arc::new(Mutex::new(Vec::new()));
+        let seam = Arc::new(OnceLock::new());
         let berth = Self {
             settings,
             boot,
@@ -58,11 +82,12 @@ impl Berth {
             heard,
             teller: teller.clone(),
             subjects: subjects.clone(),
+            seam: seam.clone(),
         };
         let mooring = Mooring {
             wishes: wished,
             teller,
-            subjects,
+            sight: Sight { subjects, seam },
         };
         (berth, mooring)
     }
@@ -92,6 +117,7 @@ impl Courier {
         (keeper, archivist): (Sender<Heard>, Sender<Write>),
         (runtime, workers): (Handle, Arc<Workers>),
     ) -> std::io::Result<Arc<Self>> {
+        let _ = berth.seam.set(seam.clone());
         let courier = Arc::new(Self {
             seam,
             clock,
@@ -114,19 +140,23 @@ impl Courier {
         Ok(courier)
     }
 
-    fn run(&self, heard: &Receiver<Input>) {
+    fn run(self: &Arc<Self>, heard: &Receiver<Input>) {
         while !self.ended.load(Ordering::Relaxed) {
             let now = self.clock.now();
-            let deadline = {
+            let (deadline, ticked) = {
                 let mut seam = lock(&self.seam);
-                if seam.deadline() <= now.at {
+                let due = seam.deadline() <= now.at;
+                if due {
                     let wanted = self.wanted.load(Ordering::Relaxed) as f64;
                     seam.tick(now, wanted, self.idle.load(Ordering::Relaxed));
                     let read = seam.protocol().subjects();
                     *self.subjects.lock().unwrap_or_else(PoisonError::into_inner) = read;
                 }
-                seam.deadline()
+                (seam.deadline(), due)
             };
+            if ticked {
+                self.divide();
+            }
             self.pass_on();
             let wait = (deadline - self.clock.now().at).clamp(0.0, LONGEST_WAIT);
             match heard.recv_timeout(Duration::from_secs_f64(wait)) {
@@ -141,6 +171,22 @@ impl Courier {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
+    }
+
+    /// Divides a group's share by its links, if this robot is to; that may take long.
+    fn divide(self: &Arc<Self>) {
+        let Some(division) = lock(&self.seam).protocol_mut().division() else {
+            return;
+        };
+        let own = self.clone();
+        self.runtime.spawn_blocking(move || {
+            let divided = division.solve();
+            if let Err(error) = &divided {
+                tracing::warn!(%error, group = %division.group, "the share cannot be divided");
+            }
+            let mut seam = lock(&own.seam);
+            seam.protocol_mut().divided(division.group, divided.ok());
+        });
     }
 
     /// What the keeper has to do, for the next tick.

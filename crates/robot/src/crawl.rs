@@ -432,11 +432,27 @@ impl Crawl {
             .map_err(|_| "the crawl has ended".to_owned())?
     }
 
+    /// The list of seeds in the data directory is another one: what they reach is in scope, and those that
+    /// are new are passed on. Says how many there are.
+    pub fn look_at_seeds(&self) -> Result<usize, String> {
+        let (reply, answer) = channel();
+        let over = || "the crawl has ended".to_owned();
+        let asked = self.events.send(Heard::Ask(Question::Seeds(reply)));
+        asked.map_err(|_| over())?;
+        answer.recv().map_err(|_| over())?
+    }
+
     /// Whether it ended because its share was lost: its data are to be removed before it starts anew.
     pub fn lost_share(&self) -> bool {
         self.courier
             .as_ref()
             .is_some_and(|courier| courier.is_over())
+    }
+
+    /// Something that tells how it goes, for another thread; asks nobody.
+    pub fn shown(&self) -> impl Fn() -> Status + Send + Sync + 'static {
+        let shown = self.shown.clone();
+        move || shown.lock().map(|shown| shown.clone()).unwrap_or_default()
     }
 
     /// Something that stops it, for another thread.
@@ -518,6 +534,7 @@ fn fetch_options(config: &Config) -> Result<Options, StartError> {
     options.limits.body = f.max_bytes;
     options.limits.decoded = f.max_decoded_bytes;
     options.http2 = f.http2;
+    options.source = f.source;
     options.dns.server = f.dns_server;
     options.hosts = f
         .hosts

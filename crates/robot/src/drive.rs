@@ -5,7 +5,7 @@ use crate::courier::Courier;
 use crate::keeper::{Actions, Keeper};
 use crate::message::{Event, Job, Task, Write};
 use crate::steering::Steering;
-use crate::view::{HostView, PageWait, Status};
+use crate::view::{Allowance, HostView, PageWait, Status};
 use crate::visit::{Watched, Workers};
 use crate::webhooks::Webhooks;
 use std::collections::HashMap;
@@ -40,6 +40,10 @@ pub(crate) enum Question {
     Visit(String, Sender<Result<(), String>>),
     /// The list of seeds is another one.
     Seeds(Sender<Result<usize, String>>),
+    /// Wait, or go on.
+    Pause(bool, Sender<Result<(), String>>),
+    /// Other budgets, until the end.
+    Budget(Allowance, Sender<Result<(), String>>),
 }
 
 /// The keeper and its hands.
@@ -209,6 +213,15 @@ impl Driver {
             Question::Seeds(reply) => {
                 let changed = self.steering.look_at_seeds(now.wall);
                 reply.send(self.hear(changed)).is_ok()
+            }
+            Question::Pause(paused, reply) => {
+                let event = Event::Paused(paused);
+                reply.send(self.hear(Ok((event, ())))).is_ok()
+            }
+            Question::Budget(allowance, reply) => {
+                let budgets = allowance.read().map_err(|error| error.to_string());
+                let event = budgets.map(|budgets| (Event::Budgets(budgets), ()));
+                reply.send(self.hear(event)).is_ok()
             }
         };
     }

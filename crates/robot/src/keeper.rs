@@ -40,7 +40,7 @@ use requisites::Requisites;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
-use storage::PageId;
+use storage::{HostId, PageId};
 use work::Tickets;
 
 /// Seconds between two looks at budgets.
@@ -111,9 +111,9 @@ pub struct Keeper {
     tickets: Tickets,
     /// Visits and lists of links that are not on disk yet.
     unstored: usize,
-    gone: HashSet<u32>,
+    gone: HashSet<PageId>,
     /// Pages not to be fetched, as long as the rules are what they are.
-    excluded: HashSet<u32>,
+    excluded: HashSet<PageId>,
     /// What failed of hosts since the crawl began.
     of_hosts: record::Causes,
     budget: f64,
@@ -153,7 +153,6 @@ impl Keeper {
         learnt: Option<&[u8]>,
     ) -> Result<Self, Refused> {
         let guess = 1.0 / (config.revisit.first_guess_days * 86_400.0);
-        let limit = |value: f64| if value > 0.0 { value } else { f64::INFINITY };
         let turns = Rules {
             interval: config.politeness.interval,
             parallel: config.politeness.at_once,
@@ -329,6 +328,14 @@ impl Keeper {
                 self.unstored += 1;
                 self.writes.push(Write::Wanted(pages));
             }
+            Event::Paused(paused) => self.status.paused = paused,
+            Event::Budgets(budgets) => {
+                self.share = budgets.revisits;
+                self.config.budget.requests_per_second = budgets.requests_per_second;
+                self.config.budget.bytes_per_second = budgets.bytes_per_second;
+                let (requests, bytes) = (budgets.requests_per_second, budgets.bytes_per_second);
+                self.lines.set_budget(limit(requests), limit(bytes));
+            }
             Event::Barred { ticket, until } => self.barred(now, ticket, until),
             Event::Fleet(order) => self.ordered(now, order),
             Event::Stored(stored) => self.stored(now, stored),
@@ -346,9 +353,9 @@ impl Keeper {
         let mut requisites = stored.requisites.into_iter().peekable();
         for (page, host) in stored.pages {
             let is_requisite = requisites.next_if_eq(&page).is_some();
-            self.add_page(page, host.0, is_requisite);
+            self.add_page(page, host, is_requisite);
             if !arrived.contains(&page) {
-                self.wait_first(page.0);
+                self.wait_first(page);
             }
         }
         if self.fleet.is_some() {
@@ -361,38 +368,38 @@ impl Keeper {
             self.status.unlearnt += fleet.unlearnt;
         }
         for page in stored.wanted {
-            self.hurry(page.0);
+            self.hurry(page);
         }
         self.requisites_again(stored.again);
         for (of, url, hops, host) in stored.moved {
             let errand = self.next_errand;
             self.next_errand = errand.wrapping_add(1);
             self.errands.insert(errand, (of, url, hops));
-            self.lines.push_errand(host.0, errand);
+            self.lines.push_errand(host, errand);
         }
         self.unstored -= stored.lists + stored.visits.len();
         for (page, weight) in stored.visits {
             if let Some(weight) = weight {
-                self.revisits.weigh(page.0, weight);
+                self.revisits.weigh(page, weight);
             }
-            if self.pages.is_stored(page.0) {
-                self.wait_in_line(page.0);
+            if self.pages.is_stored(page) {
+                self.wait_in_line(page);
             }
         }
         for (page, changed) in stored.signals {
-            let belief = self.revisits.belief(page.0);
+            let belief = self.revisits.belief(page);
             if belief.is_some_and(|belief| now.from_wall(changed) > belief.last_visit) {
-                self.revisits.signal(now.at, page.0);
+                self.revisits.signal(now.at, page);
             }
         }
         self.status.trapped += stored.trapped;
     }
 
     /// A page the store has admitted.
-    fn add_page(&mut self, page: PageId, host: u32, is_requisite: bool) {
+    fn add_page(&mut self, page: PageId, host: HostId, is_requisite: bool) {
         self.pages.add(page, host);
         if is_requisite {
-            self.add_requisite(page.0);
+            self.add_requisite(page);
         } else {
             self.status.pages_known += 1;
         }
@@ -487,4 +494,9 @@ impl Keeper {
         self.look(now);
         self.broken.map_or(Ok(self.status), Err)
     }
+}
+
+/// A budget of 0 is none.
+fn limit(value: f64) -> f64 {
+    if value > 0.0 { value } else { f64::INFINITY }
 }

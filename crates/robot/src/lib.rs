@@ -26,7 +26,7 @@ pub mod offline;
 pub mod overrides;
 pub mod reading;
 pub mod seam;
-mod secret;
+pub mod secret;
 pub mod seeds;
 mod steering;
 pub mod text;
@@ -35,7 +35,7 @@ mod visit;
 pub mod watch;
 mod webhooks;
 
-pub use courier::{Berth, Mooring};
+pub use courier::{Berth, Mooring, Sight};
 pub use crawl::{
     Crawl, Mended, StartError, archive_directory, check, start, start_in_fleet, start_within,
     state_directory,

@@ -5,6 +5,7 @@
 //! the keeper. Nothing else passes between them, and no stage waits for an answer.
 
 use crate::clock::Now;
+use crate::config::RevisitBudget;
 use crate::keeper::KeptHost;
 use crate::overrides::PageTerms;
 use frontier::politeness::Answer;
@@ -54,7 +55,7 @@ pub struct Visit {
     /// The page.
     pub page: PageId,
     /// Its host.
-    pub host: u32,
+    pub host: HostId,
     /// Whether there is no copy yet.
     pub new: bool,
     /// Where to connect to.
@@ -127,6 +128,10 @@ pub enum Event {
         /// The scope is another one since: pages that were out of it are judged again.
         rescoped: bool,
     },
+    /// Somebody has the crawl wait, or go on.
+    Paused(bool),
+    /// Somebody gives it other budgets, until it ends.
+    Budgets(Budgets),
     /// The fleet let no request to the server leave; there may be one from then on.
     Barred {
         /// The job, which ends with this.
@@ -178,7 +183,7 @@ pub enum Order {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Of {
     /// A host of ours.
-    Host(u32),
+    Host(HostId),
     /// Another robot's host: scheme, name and port.
     Peer(Arc<str>),
 }
@@ -239,7 +244,7 @@ pub struct FleetStored {
     /// Hosts that are elsewhere from now on, and their pages.
     pub left: (Vec<HostId>, Vec<PageId>),
     /// Hosts whose robots.txt another robot is asked to fetch.
-    pub asked: Vec<u32>,
+    pub asked: Vec<HostId>,
     /// What others fetched for us.
     pub answers: Vec<(HostId, Standing)>,
     /// URLs and rows that others sent and that are not taken: out of scope, at an address that may not be
@@ -255,7 +260,7 @@ pub struct Done {
     /// The page.
     pub page: PageId,
     /// Its host.
-    pub host: u32,
+    pub host: HostId,
     /// Whether it was handed out as a page without a copy.
     pub new: bool,
     /// How the page is treated.
@@ -309,7 +314,7 @@ pub enum Write {
     /// What is known of a host, but for where the caps of traps were lowered.
     Host {
         /// Its number.
-        host: u32,
+        host: HostId,
         /// All of it.
         kept: Box<KeptHost>,
     },
@@ -391,4 +396,15 @@ impl Found {
     pub fn origin(&self) -> &str {
         &self.url[..url::Position::BeforePath]
     }
+}
+
+/// Budgets in place of those of the configuration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budgets {
+    /// Requests per second in all; 0 means no limit.
+    pub requests_per_second: f64,
+    /// Bytes per second in all; 0 means no limit.
+    pub bytes_per_second: f64,
+    /// What revisits get of it.
+    pub revisits: RevisitBudget,
 }

@@ -30,6 +30,8 @@ pub struct Offline {
     clock: Clock,
     counts: Status,
     overrides: Overrides,
+    /// The copies looked at, with their hosts.
+    sampled: Vec<(PageId, HostId)>,
     /// Pages that point elsewhere; they are among those fetched.
     pub redirects: u64,
     /// The first visit of all.
@@ -65,13 +67,14 @@ impl Offline {
             overrides: Overrides::new(config).unwrap_or_default(),
             revisits,
             clock,
+            sampled: Vec::new(),
             redirects: pages(&totals, PageState::Redirect),
             since: totals.first_visit,
             last_visit: totals.last_visit,
             damaged: totals.unreadable,
         };
         for _ in 0..offline.counts.hosts {
-            offline.revisits.add_host(now.at, 1.0);
+            offline.revisits.add_host(now.at, ground::Seconds(1.0));
         }
         offline.sample()?;
         Ok(offline)
@@ -81,7 +84,7 @@ impl Offline {
         let now = self.clock.now();
         let (pages, copies) = (self.counts.pages_known, self.counts.pages_fetched);
         let most = (SAMPLE * pages / copies.max(1)).clamp(SAMPLE, MOST_READ);
-        let revisits = &mut self.revisits;
+        let (revisits, sampled) = (&mut self.revisits, &mut self.sampled);
         let mut damaged = 0;
         self.reader.sample(
             most as u32,
@@ -89,6 +92,7 @@ impl Offline {
             |page| match page {
                 Ok(copied) => {
                     if let Some(copied) = copied {
+                        sampled.push((copied.page, copied.host));
                         copied.keep(revisits, now);
                     }
                 }
@@ -112,6 +116,19 @@ impl Offline {
         }
     }
 
+    /// Of each copy looked at its host, and its changes per day by the model with the ends of the 95 % interval: all
+    /// copies, or a sample that lies evenly among them.
+    pub fn rates(&self) -> Vec<(HostId, [f64; 3])> {
+        let rate = |&(page, host): &(PageId, HostId)| {
+            let rate = self.revisits.belief(page)?.rate;
+            Some((
+                host,
+                [rate.median, rate.low, rate.high].map(|rate| rate * 86_400.0),
+            ))
+        };
+        self.sampled.iter().filter_map(rate).collect()
+    }
+
     /// What is believed of a page. When it is due only a running robot knows.
     pub fn page(&mut self, page: PageId) -> storage::Result<PageWait> {
         let now = self.clock.now();
@@ -128,7 +145,7 @@ impl Offline {
         let opens = hours.and_then(|hours| hours.opens(now.wall));
         let opening = opens.map_or(opening, |opens| opening.max(now.from_wall(opens)));
         let host_opens = (opening > now.at).then(|| now.to_wall(opening));
-        let Some(belief) = self.revisits.belief(page.0) else {
+        let Some(belief) = self.revisits.belief(page) else {
             return Ok(PageWait {
                 host_opens,
                 ..PageWait::default()
@@ -138,7 +155,7 @@ impl Offline {
         Ok(PageWait {
             changes_per_day: Some(per_day(belief.rate.median)),
             changes_per_day_interval: Some((per_day(belief.rate.low), per_day(belief.rate.high))),
-            chance_fresh: self.revisits.chance_fresh(page.0, now.at),
+            chance_fresh: self.revisits.chance_fresh(page, now.at),
             host_opens,
             ..PageWait::default()
         })
@@ -207,7 +224,7 @@ impl Copied {
     fn keep(&self, revisits: &mut Revisits, now: Now) {
         let visited = now.from_wall(self.visited).min(now.at);
         let memo = Some(&self.memo[..]).filter(|memo| !memo.is_empty());
-        revisits.keep(now.at, self.page.0, self.host.0, 1.0, visited, memo);
+        revisits.keep(now.at, self.page, self.host, 1.0, visited, memo);
     }
 }
 

@@ -6,6 +6,7 @@
 
 use crate::clock::Now;
 use crate::message::{Found, Order};
+use fleet::counts::Reading;
 use fleet::demand::Curve;
 use fleet::identity::{Millis, Text, Unit};
 use fleet::io::{Input, Output, Token};
@@ -229,9 +230,21 @@ impl Seam {
     }
 
     /// A page of ours was visited: its row, for those who take over, and URLs that are not known here.
-    pub(crate) fn visited(&mut self, unit: Unit, row: Arc<[u8]>, links: Vec<Parcel>) {
+    pub(crate) fn visited(
+        &mut self,
+        unit: Unit,
+        row: Arc<[u8]>,
+        links: Vec<Parcel>,
+        read: Option<Reading>,
+    ) {
         let before = self.commits.len();
-        self.hear(self.now, Input::Visited { unit, row, links });
+        let visited = Input::Visited {
+            unit,
+            row,
+            links,
+            read,
+        };
+        self.hear(self.now, visited);
         for commit in self.commits.range_mut(before..) {
             commit.own = true;
         }

@@ -1,5 +1,7 @@
 //! What others see of a running crawl: plain values, made for looking at.
 
+use crate::config::{Config, Invalid};
+use crate::message::Budgets;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -25,6 +27,9 @@ pub struct WebhookView {
 pub struct Status {
     /// Whether a robot is at work.
     pub running: bool,
+    /// Whether somebody has it wait: no request is made until they have it go on.
+    #[serde(default)]
+    pub paused: bool,
     /// Seconds since it started.
     pub seconds: f64,
     /// Hosts known.
@@ -112,6 +117,42 @@ pub struct Status {
     /// Some of the hosts that are being asked now.
     #[serde(default)]
     pub asked_now: Vec<String>,
+}
+
+/// Budgets as people write them; 0 means no limit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Allowance {
+    /// Requests per second in all.
+    pub requests_per_second: f64,
+    /// Bytes per second in all.
+    pub bytes_per_second: f64,
+    /// What revisits get: a share such as `20%`, or visits such as `2000/day`.
+    pub revisits: String,
+}
+
+impl Allowance {
+    /// Those that a crawl is configured with.
+    pub fn of(config: &Config) -> Self {
+        Self {
+            requests_per_second: config.budget.requests_per_second,
+            bytes_per_second: config.budget.bytes_per_second,
+            revisits: config.revisit.budget.clone(),
+        }
+    }
+
+    /// Checked as in a configuration.
+    pub fn read(&self) -> Result<Budgets, Invalid> {
+        let mut config = Config::default();
+        config.budget.requests_per_second = self.requests_per_second;
+        config.budget.bytes_per_second = self.bytes_per_second;
+        config.revisit.budget.clone_from(&self.revisits);
+        config.check()?;
+        Ok(Budgets {
+            requests_per_second: self.requests_per_second,
+            bytes_per_second: self.bytes_per_second,
+            revisits: config.revisit.budget()?,
+        })
+    }
 }
 
 /// How much of what fits a rule may be had.

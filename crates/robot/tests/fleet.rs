@@ -168,7 +168,7 @@ impl Bus {
 
     fn deliver(&mut self, index: usize) {
         let now = self.now();
-        for subject in self.moorings[index].subjects() {
+        for subject in self.moorings[index].sight.subjects() {
             for queued in self.engine.ready(subject, now) {
                 queued.out_until = now + ACKNOWLEDGE;
                 self.last += 1;

@@ -24,6 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let server = Server {
         port,
         unrecorded: true,
+        ..Server::default()
     };
     let running = server.serve(Arc::clone(&site), Clock::starting_now(1.0))?;
     for url in site.urls(running.port) {

@@ -1,4 +1,5 @@
 //! Synthetic and recorded webs under a virtual clock: the simulators and the experiments.
+#![doc = include_str!("../README.md")]
 
 pub mod bottle;
 pub mod calibration;

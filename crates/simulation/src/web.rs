@@ -25,7 +25,7 @@ pub use flat::FlatSite;
 pub use http::{Framing, Manner, Request, Response};
 pub use politeness::{Rules, Violation, check_politeness};
 pub use record::{Record, Visit};
-pub use server::{Running, Server};
+pub use server::{Distance, Running, Server};
 pub use spec::WebSpec;
 
 use std::net::Ipv4Addr;

@@ -4,6 +4,7 @@
 use freshness::allocate::{Pages, Problem, bounds};
 use freshness::policy::Next;
 use freshness::revisits::Revisits;
+use ground::{HostId, PageId, Seconds};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use simulation::world::{Changes, Copies, Observe, Start, World};
@@ -67,29 +68,29 @@ fn reached(name: &str, phases: &[Phase]) -> Vec<f64> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut revisits = Revisits::new(name, 0.0, 0.3, 1, None).expect("a policy for crawls");
     for _ in 0..SERVERS {
-        revisits.add_host(0.0, phases[0].delay);
+        revisits.add_host(0.0, Seconds(phases[0].delay));
     }
     let mut now = 0.0;
     let each = |phase: &Phase| {
         now = phase.days.start;
         revisits.set_budget(now, phase.budget);
         for server in 0..SERVERS {
-            revisits.set_delay(now, server, phase.delay);
+            revisits.set_delay(now, HostId(server), Seconds(phase.delay));
         }
         for page in (0..PAGES).filter(|page| !phase.pages.contains(page)) {
-            revisits.drop_page(page, now);
+            revisits.drop_page(PageId(page), now);
         }
         for page in phase.pages.clone() {
-            if !revisits.keeps(page) {
+            if !revisits.keeps(PageId(page)) {
                 copies.refresh(page as usize, now);
-                revisits.keep(now, page, page % SERVERS, 1.0, now, None);
+                revisits.keep(now, PageId(page), HostId(page % SERVERS), 1.0, now, None);
             }
         }
         let half = f64::midpoint(phase.days.start, phase.days.end);
         let (mut fresh, mut visits) = (0.0, 0);
         while now < phase.days.end {
             match revisits.next(now) {
-                Next::Visit(page) => {
+                Next::Visit(PageId(page)) => {
                     assert!(
                         phase.pages.contains(&page),
                         "{name} visits {page}, which went"
@@ -100,7 +101,7 @@ fn reached(name: &str, phases: &[Phase]) -> Vec<f64> {
                         fresh += copies.score(copy, half, now).fresh;
                     }
                     let outcome = copies.visit(copy, now, Observe::Bit, &mut rng);
-                    revisits.visited(page, now, outcome);
+                    revisits.visited(PageId(page), now, outcome);
                 }
                 Next::Wait(at) => now = at.max(now.next_up()).min(phase.days.end),
                 Next::Idle => panic!("{name} has nothing to do"),

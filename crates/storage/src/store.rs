@@ -34,6 +34,7 @@ pub use admission::{Admission, Candidate, PageAddress, REQUISITE, URL_LIMIT};
 pub use archives::{ARCHIVES_LIMIT, ArchiveNumber};
 pub use brief::{MEMO_LIMIT, PageBrief};
 pub use directory::is_in_use;
+pub use ground::{HostId, PageId};
 pub use host::HostRow;
 pub use note::NOTE_LIMIT;
 pub use observation::{Observation, Observations, Outcome, Position, log_end};
@@ -60,14 +61,6 @@ use outbox::Outbox;
 use record::Kept;
 use seen::Seen;
 use tables::Table;
-
-/// The number of a page, in order of admission from 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PageId(pub u32);
-
-/// The number of a host, from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct HostId(pub u32);
 
 /// Rows that are overwritten in one commit.
 const FORGOTTEN_AT_A_TIME: usize = 4096;

@@ -84,22 +84,24 @@ pub struct Prepared {
 }
 
 impl Nats {
-    /// Makes and checks all streams of these groups.
+    /// Makes and checks all streams of these groups, and that of the logs.
     pub async fn init(&self, groups: &[GroupId]) -> Result<Prepared, SetupError> {
         let inner = &self.inner;
         let mut prepared = Prepared::default();
         inner.check_servers(&mut prepared).await?;
         let account = inner.home.query_account().await;
         account.map_err(|error| SetupError::NoJetStream(error.to_string()))?;
-        for config in [inner.dead_config(), inner.objects_config()] {
+        for config in [
+            inner.dead_config(),
+            inner.objects_config(),
+            inner.papers_config(),
+            inner.events_config(),
+            inner.log_config(inner.site),
+        ] {
             prepare(&inner.home, &config, &mut prepared).await?;
         }
         for &group in groups {
-            for config in [
-                inner.bucket_config(group),
-                inner.queue_config(group),
-                inner.log_config(group),
-            ] {
+            for config in [inner.bucket_config(group), inner.queue_config(group)] {
                 prepare(inner.context(group), &config, &mut prepared).await?;
             }
         }
@@ -188,6 +190,30 @@ impl Inner {
     fn log_config(&self, group: GroupId) -> Config {
         let subjects = vec![self.names.all_logs(group)];
         self.stream_config(self.names.logs(group), subjects, self.layout.log_bytes)
+    }
+
+    fn papers_config(&self) -> Config {
+        Config {
+            max_messages_per_subject: HISTORY,
+            max_message_size: VALUE,
+            deny_delete: true,
+            allow_rollup: true,
+            allow_direct: false,
+            ..self.stream_config(
+                self.names.papers(),
+                vec![self.names.paper("")],
+                self.layout.key_bytes,
+            )
+        }
+    }
+
+    fn events_config(&self) -> Config {
+        let subjects = vec![self.names.events_of(None)];
+        Config {
+            discard: DiscardPolicy::Old,
+            max_age: Duration::from_hours(24 * 7),
+            ..self.stream_config(self.names.events(), subjects, self.layout.dead_bytes)
+        }
     }
 
     fn dead_config(&self) -> Config {

@@ -94,7 +94,7 @@ impl Real {
     pub async fn is_checked(&self) {
         let again = self.bus.init(&GROUPS).await.expect("all is right");
         assert!(
-            again.made.is_empty() && again.found.len() == 2 + 3 * GROUPS.len(),
+            again.made.is_empty() && again.found.len() == 5 + 2 * GROUPS.len(),
             "{again:?}"
         );
         let other = Layout {

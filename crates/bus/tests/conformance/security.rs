@@ -63,6 +63,7 @@ impl Guarded {
         let mut access = Access::new(&self.cluster.addresses()).expect("good addresses");
         access.authority = Some(self.directory.path().join("cert.pem"));
         access.require_tls = true;
+        access.inbox = Some("web.r5".to_owned());
         if let Some(user) = user {
             let file = self.directory.path().join("seed");
             std::fs::write(&file, user.seed().expect("a seed")).expect("written");

@@ -6,7 +6,7 @@ use super::{Axis, Scale};
 const LINEAR: f64 = 6.0;
 
 /// The round values within an axis' range.
-pub(super) fn ticks(axis: &Axis) -> Vec<f64> {
+pub fn ticks(axis: &Axis) -> Vec<f64> {
     let (low, high) = axis.range;
     match axis.scale {
         Scale::Linear => linear(low, high),
@@ -50,7 +50,7 @@ fn logarithmic(low: f64, high: f64) -> Vec<f64> {
 }
 
 /// A tick's value: thousands and millions by letter, no stray digits of rounding.
-pub(super) fn label(value: f64) -> String {
+pub fn label(value: f64) -> String {
     let (value, suffix) = match value.abs() {
         v if v >= 1e15 || (v > 0.0 && v < 1e-4) => return format!("{value:.0e}"),
         v if v >= 1e9 => (value / 1e9, " G"),

@@ -48,6 +48,7 @@ fn stand_beside(config: &mut Config, text: &str, path: &Path) {
     let single = [
         &mut config.fetch.extra_roots,
         &mut config.fetch.proxy_login_file,
+        &mut config.dashboard.token_file,
         &mut config.log.file,
     ];
     for file in single.into_iter().flatten().chain(secrets).chain(of_rules) {
@@ -132,7 +133,7 @@ where
     W: for<'a> fmt::MakeWriter<'a> + Send + Sync + 'static,
 {
     // what libraries tell of themselves is not what was asked for
-    let ours = ["evercrawl", "robot", "fetch", "storage"].map(|name| (name, level));
+    let ours = ["evercrawl", "robot", "fetch", "storage", "dashboard"].map(|name| (name, level));
     let targets = Targets::new()
         .with_default(LevelFilter::WARN)
         .with_targets(ours);

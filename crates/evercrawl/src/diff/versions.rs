@@ -145,7 +145,7 @@ fn page_of(report: &Report, difference: &Difference) -> String {
         report.url, report.verdict, report.from.time, report.to.time
     );
     html::page("What differs", &subject, None, |page| {
-        page.push_str(&difference_view::html(difference));
+        page.push_str(&dashboard::difference::paragraphs(difference));
         Ok(())
     })
 }

@@ -105,6 +105,7 @@ pub fn divide(
         tree: &robots.tree,
         identities: &identities,
         balance: robots.balance,
+        fixed: &[],
         seed: problem.seed,
     };
     let before = problem.previous.map(|part| Before {

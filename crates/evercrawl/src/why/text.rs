@@ -11,21 +11,28 @@ use std::fmt::Write;
 
 pub fn text(why: &Why) -> String {
     let mut text = format!("{}\n", plain(&why.url));
-    let mut row = |name: &str, value: &str| {
-        let _ = writeln!(text, "  {name:<10} {}", plain(value));
-    };
+    for (name, value) in rows(why) {
+        let _ = writeln!(text, "  {name:<10} {}", plain(&value));
+    }
+    text
+}
+
+/// What there is to say, in order, each under its name.
+pub fn rows(why: &Why) -> Vec<(&'static str, String)> {
+    let mut rows = Vec::new();
+    let mut row = |name: &'static str, value: &str| rows.push((name, value.to_owned()));
     let Some(page) = &why.page else {
         row("page", "not known");
         row("scope", &scope(why));
         row("robots.txt", &robots(why));
-        if let Some(rules) = rules(why) {
-            row("rules", &rules);
+        if let Some(told) = rules(why) {
+            row("rules", &told);
         }
         if let Some(trap) = &why.trap {
             row("trap", trap);
         }
         row("waits for", &why.waits_for);
-        return text;
+        return rows;
     };
     row("page", &origin(why, page));
     if page.url != why.url {
@@ -39,8 +46,8 @@ pub fn text(why: &Why) -> String {
         row("address", &format!("none for its host: {cause}{hint}"));
     }
     row("robots.txt", &robots(why));
-    if let Some(rules) = rules(why) {
-        row("rules", &rules);
+    if let Some(told) = rules(why) {
+        row("rules", &told);
     }
     row("fetched", &fetched(page));
     if let Some(reason) = page.minor_because {
@@ -90,10 +97,7 @@ pub fn text(why: &Why) -> String {
         row("changes", &changes);
     }
     if let Some(chance) = why.chance_fresh {
-        row(
-            "current",
-            &format!("with a chance of {:.0} %", 100.0 * chance),
-        );
+        row("current", &format!("{:.0} % likely", 100.0 * chance));
     }
     if let Some(weight) = why.weight {
         row("weight", &format!("{} (others: 1)", digits(weight)));
@@ -108,7 +112,7 @@ pub fn text(why: &Why) -> String {
         row("due", &format!("{due} ({when})"));
     }
     row("waits for", &why.waits_for);
-    text
+    rows
 }
 
 /// What rules say of it.
@@ -179,7 +183,7 @@ fn fetched(page: &PageView) -> String {
         page.minor
     );
     if let Some(change) = page.last_change {
-        let _ = write!(fetched, "; as it is since {change}");
+        let _ = write!(fetched, "; last changed {change}");
     }
     fetched
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Robot, Route, Task};
+use crate::counts::Reading;
 use crate::identity::{Millis, Unit};
 use crate::io::{Delivery, Outcome, Output};
 use crate::parcel::{Batch, Cargo, Message, Origin, Parcel, Receipt, Subject, To};
@@ -69,8 +70,18 @@ impl Robot {
         let mut onward: BTreeMap<Subject, Vec<(u64, Cargo)>> = BTreeMap::new();
         let mut waits = 1;
         let mut mine = Vec::new();
+        if let [(_, Cargo::Seen(_))] = batch.entries[..] {
+            self.transit.0.insert(delivery, (1, self.now));
+            for (_, cargo) in batch.entries {
+                if let Cargo::Seen(all) = cargo {
+                    self.on_observed(group, all, Some(delivery));
+                }
+            }
+            return;
+        }
         for (number, cargo) in batch.entries {
-            match self.route(cargo.unit()) {
+            let Some(unit) = cargo.unit() else { continue };
+            match self.route(unit) {
                 Route::Mine => mine.push((number, cargo)),
                 Route::To(subject) => onward.entry(subject).or_default().push((number, cargo)),
                 Route::Unknown => return,
@@ -111,6 +122,7 @@ impl Robot {
                     self.take(parcel);
                 }
                 Cargo::Moved(notice) => self.on_notice(notice, (batch.origin, number), delivery),
+                Cargo::Seen(_) => {}
             }
         }
         self.draft.deliveries.push(delivery);
@@ -179,8 +191,17 @@ impl Robot {
         })
     }
 
-    pub(super) fn on_visited(&mut self, unit: Unit, row: Arc<[u8]>, links: Vec<Parcel>) {
+    pub(super) fn on_visited(
+        &mut self,
+        unit: Unit,
+        row: Arc<[u8]>,
+        links: Vec<Parcel>,
+        read: Option<Reading>,
+    ) {
         self.draft.records.push(Record::Row(unit, row));
+        if let Some(reading) = read {
+            self.count(unit, reading);
+        }
         for link in links {
             self.dispatch(link);
         }
@@ -237,8 +258,14 @@ impl Robot {
             if let Cargo::Url(parcel) = &mut cargo {
                 parcel.server = parcel.server.or_else(|| self.server_of(&parcel.name));
             }
-            match self.route(cargo.unit()) {
+            let Some(unit) = cargo.unit() else { continue };
+            match self.route(unit) {
                 Route::To(subject) => batches.entry(subject).or_default().push((number, cargo)),
+                Route::Mine if self.pump.waits_for(number) && matches!(cargo, Cargo::Url(_)) => {
+                    // the row that named it must not be logged before it is
+                    self.outbox.sending(number, 0);
+                    self.pump.hurry = true;
+                }
                 Route::Mine => self.keep_after_all(number, cargo),
                 // no plan yet: with those that are overdue
                 Route::Unknown => self.outbox.sending(number, 0),
@@ -288,6 +315,7 @@ impl Robot {
             }
             // the unit itself is taken back when the plan is looked at
             Cargo::Moved(_) => self.plans_changed = true,
+            Cargo::Seen(_) => {}
         }
     }
 

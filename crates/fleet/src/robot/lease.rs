@@ -199,6 +199,16 @@ impl Robot {
             && plan.is_some_and(|plan| plan.seat(self.me()).is_none())
     }
 
+    /// Whether the robot may act, as of when it last heard of time.
+    pub fn has_lease(&self) -> bool {
+        self.lease_valid(self.now)
+    }
+
+    /// Whether it is to go.
+    pub fn is_leaving(&self) -> bool {
+        self.leaving
+    }
+
     /// The session, while it is known.
     pub fn session(&self) -> Option<Session> {
         self.session

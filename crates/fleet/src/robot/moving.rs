@@ -25,7 +25,7 @@ impl Robot {
         &mut self,
         token: Token,
         unit: Unit,
-        records: Vec<Record>,
+        mut records: Vec<Record>,
         mut ages: Ages,
     ) {
         let (Some(hold), Some(session)) = (self.units.get(&unit), self.session) else {
@@ -41,6 +41,11 @@ impl Robot {
         // whoever had it before us may have asked a moment ago, and we not at all
         let quiet = quiet_until.saturating_sub(self.now);
         ages.left_alone = ages.left_alone.max(quiet);
+        if let Unit::Server(server) = unit
+            && let Some(counts) = self.observing.counts.get(&server)
+        {
+            records.push(Record::Counted(unit, counts.clone()));
+        }
         let package = Package {
             unit,
             ages,
@@ -110,8 +115,11 @@ impl Robot {
         self.tally.handed += 1;
         self.draft.records.push(Record::Handed(unit));
         self.outputs.push(Output::Forget(unit));
-        if let Unit::Register(number) = unit {
-            self.forget_register(number);
+        match unit {
+            Unit::Register(number) => self.forget_register(number),
+            Unit::Server(server) => {
+                self.observing.counts.remove(&server);
+            }
         }
     }
 
@@ -179,6 +187,7 @@ impl Robot {
         for record in package.records {
             if record.unit() == Some(package.unit) {
                 self.apply_register(&record);
+                self.apply_counts(&record);
                 self.draft.records.push(record);
             }
         }

@@ -222,6 +222,11 @@ impl Robot {
         }
     }
 
+    /// All units that the robot has to do with, and what.
+    pub fn holds(&self) -> impl Iterator<Item = (Unit, &Hold)> {
+        self.units.iter().map(|(unit, hold)| (*unit, hold))
+    }
+
     /// How the robot holds a unit, if it does.
     pub fn hold_of(&self, unit: Unit) -> Option<&Hold> {
         self.units.get(&unit)

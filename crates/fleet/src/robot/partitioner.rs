@@ -2,6 +2,7 @@
 
 mod budget;
 mod burial;
+mod divide;
 mod evict;
 mod members;
 mod summary;
@@ -13,7 +14,7 @@ use crate::filter::Block;
 use crate::identity::{GroupId, Member, Millis, Session};
 use crate::io::Output;
 use crate::key::{Key, Value, What};
-use crate::plan::Plan;
+use crate::plan::{Plan, Version};
 use crate::record::Shared;
 
 /// What a partitioner remembers.
@@ -26,7 +27,9 @@ pub(super) struct Partitioner {
     summing: BTreeSet<GroupId>,
     summed_at: BTreeMap<GroupId, Millis>,
     evictions: BTreeMap<Session, Eviction>,
-    tables: BTreeMap<GroupId, Vec<(Block, Member)>>,
+    /// Tables to be used; those that were computed hold for the plan of that version.
+    tables: BTreeMap<GroupId, (Option<Version>, Vec<(Block, Member)>)>,
+    made: BTreeMap<GroupId, divide::Made>,
     /// When everybody was first seen to keep to a round.
     kept_since: BTreeMap<GroupId, (u64, Millis)>,
     granted_at: BTreeMap<GroupId, Millis>,
@@ -61,7 +64,7 @@ impl Partitioner {
 impl Robot {
     /// A new table for a group, to be used as soon as the present plan is settled.
     pub fn divide(&mut self, group: GroupId, table: Vec<(Block, Member)>) {
-        self.partitioner.tables.insert(group, table);
+        self.partitioner.tables.insert(group, (None, table));
     }
 
     /// Whether the group's partitioner is this robot.
@@ -167,6 +170,12 @@ impl Robot {
     }
 
     fn make(&mut self, depth: usize, plan: &Shared<Plan>) {
+        let used = |(version, table): &(Option<Version>, Vec<_>)| {
+            version.is_some_and(|version| version < plan.version) || *table == plan.table
+        };
+        if self.partitioner.tables.get(&plan.group).is_some_and(used) {
+            self.partitioner.tables.remove(&plan.group);
+        }
         let done =
             |session: &Session| self.partitioner.evictions.get(session) == Some(&Eviction::Done);
         let dead: Vec<Session> = sessions(plan).filter(done).collect();

@@ -64,6 +64,8 @@ pub(super) struct Pump {
     pub caught_up: bool,
     /// What could not be published goes into the log, when the commit of this number is on disk.
     keeping: Option<(u64, u64, Arc<Vec<Record>>)>,
+    /// Some of what is to be published is our own after all: that goes into the log at once.
+    pub hurry: bool,
 }
 
 #[derive(Debug, Default)]
@@ -98,6 +100,16 @@ impl Pump {
     /// Commits so far.
     pub(super) fn written(&self) -> u64 {
         self.written
+    }
+
+    /// Whether rows wait for the entry to be published.
+    pub(super) fn waits_for(&self, entry: u64) -> bool {
+        (self.bundle.as_ref()).is_some_and(|bundle| bundle.unpublished.contains(&entry))
+    }
+
+    /// Those of them that are on disk.
+    pub(super) fn on_disk(&self) -> u64 {
+        self.committed
     }
 
     /// Whether nothing is on its way.
@@ -290,7 +302,8 @@ impl Robot {
 
     /// A way out when streams are full in all directions: nobody could acknowledge anything, because
     /// rows wait for their links to be published, and what is to be acknowledged for those rows. So
-    /// the links themselves go into the log, before the rows. They stay in custody.
+    /// the links themselves go into the log, before the rows. They stay in custody. The same when a
+    /// plan makes links ours that were to be published: the row is logged before what becomes of them.
     fn keep_in_log(&mut self) {
         let patience = 2 * self.settings.resend;
         let pump = &mut self.pump;
@@ -305,15 +318,16 @@ impl Robot {
             pump.journal.insert(position as usize, entry);
             bundle.journal += 1;
             bundle.unpublished.clear();
+            pump.hurry = false;
             pump.queue.iter_mut().for_each(|draft| draft.journal += 1);
             return;
         }
-        let Some(position) = pump.tail.filter(|_| !bundle.unpublished.is_empty()) else {
-            return;
-        };
-        if self.now < bundle.since + patience {
+        if bundle.unpublished.is_empty() || !(pump.hurry || self.now >= bundle.since + patience) {
             return;
         }
+        let Some(position) = pump.tail else {
+            return self.ask_for_tail();
+        };
         let kept = |number: &u64| {
             let cargo = self.outbox.get(*number)?.cargo.clone();
             // a unit that is to move is in the log until it has
@@ -335,20 +349,37 @@ impl Robot {
         if self.pump.tail.is_some_and(|tail| tail >= bundle.journal) {
             return true;
         }
-        let patience = self.settings.poll;
-        if (self.pump.asked_at).is_some_and(|at| self.now < at + patience) {
+        let Some(expected) = self.pump.tail else {
+            self.ask_for_tail();
             return false;
-        }
-        self.pump.asked_at = Some(self.now);
-        self.outputs.push(match self.pump.tail {
-            None => Output::Tail(session),
-            Some(expected) => Output::Append {
+        };
+        let entries = self.pump.journal[expected as usize..bundle.journal as usize].to_vec();
+        if self.may_ask_log() {
+            self.outputs.push(Output::Append {
                 session,
                 expected,
-                entries: self.pump.journal[expected as usize..bundle.journal as usize].to_vec(),
-            },
-        });
+                entries,
+            });
+        }
         false
+    }
+
+    /// One question to the log at a time.
+    fn may_ask_log(&mut self) -> bool {
+        let patience = self.settings.poll;
+        let waits = (self.pump.asked_at).is_some_and(|at| self.now < at + patience);
+        if !waits {
+            self.pump.asked_at = Some(self.now);
+        }
+        !waits
+    }
+
+    fn ask_for_tail(&mut self) {
+        if let Some(session) = self.session
+            && self.may_ask_log()
+        {
+            self.outputs.push(Output::Tail(session));
+        }
     }
 
     pub(super) fn on_log(&mut self, tail: Tail) {

@@ -14,6 +14,7 @@ impl Robot {
         for commit in disk {
             for record in commit.iter() {
                 self.apply_register(record);
+                self.apply_counts(record);
                 match record {
                     Record::Began(session) => {
                         self.session = Some(*session);

@@ -166,6 +166,11 @@ impl Robot {
         register.asked.retain(|name, _| !here(name));
     }
 
+    /// The server that a register of this robot bound a name to.
+    pub fn bound(&self, name: &str) -> Option<IpAddr> {
+        self.register.bindings.get(name).copied()
+    }
+
     /// The server of a name, as far as the robot may rely on it.
     pub(super) fn server_of(&self, name: &Text) -> Option<IpAddr> {
         let register = &self.register;

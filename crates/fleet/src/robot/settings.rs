@@ -1,5 +1,6 @@
 //! What a robot has to be told.
 
+use crate::division::Terms;
 use crate::identity::{GroupId, Millis, RobotId};
 use crate::lease::Term;
 
@@ -32,6 +33,10 @@ pub struct Settings {
     pub budget: Option<u32>,
     /// The span of time for which the budget counts.
     pub window: Millis,
+    /// When groups are divided by their links; by the ring alone if nothing is said.
+    pub division: Option<Terms>,
+    /// Between two times that partitioners are told what was read.
+    pub observe: Millis,
 }
 
 impl Settings {
@@ -56,6 +61,8 @@ impl Settings {
             budget: None,
             // a clock may be one per cent fast
             window: 10_200,
+            division: Some(Terms::default()),
+            observe: 30_000,
         }
     }
 }

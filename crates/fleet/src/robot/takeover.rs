@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::pump::After;
 use super::{Hold, Robot, Route, Task};
+use crate::counts::Counts;
 use crate::flaw::Flaw;
 use crate::identity::{Session, Unit};
 use crate::io::Output;
@@ -15,18 +16,30 @@ use crate::record::Record;
 /// What a log says, unit by unit.
 pub fn contents(log: &[Arc<Vec<Record>>]) -> BTreeMap<Unit, Vec<Record>> {
     let mut units: BTreeMap<Unit, Vec<Record>> = BTreeMap::new();
+    let mut counts: BTreeMap<Unit, Counts> = BTreeMap::new();
     for record in log.iter().flat_map(|entry| entry.iter()) {
         match (record, record.unit()) {
             (Record::Handed(unit), _) => {
                 units.remove(unit);
+                counts.remove(unit);
             }
             (Record::Dispatched(name), Some(unit)) => {
                 if let Some(records) = units.get_mut(&unit) {
                     records.retain(|r| !matches!(r, Record::Waiting(p) if p.name == *name));
                 }
             }
+            // as a sum: a log may be read more than once
+            (Record::Read(unit, reading), _) => counts.entry(*unit).or_default().add(reading),
+            (Record::Counted(unit, sums), _) => {
+                counts.entry(*unit).or_default().renew(sums.clone());
+            }
             (record, Some(unit)) => units.entry(unit).or_default().push(record.clone()),
             _ => {}
+        }
+    }
+    for (unit, sums) in counts {
+        if let Some(records) = units.get_mut(&unit) {
+            records.push(Record::Counted(unit, sums));
         }
     }
     units
@@ -41,7 +54,7 @@ fn kept(log: &[Arc<Vec<Record>>]) -> impl Iterator<Item = &Parcel> {
     });
     entries.flatten().filter_map(|(_, cargo)| match cargo {
         Cargo::Url(parcel) => Some(parcel),
-        Cargo::Moved(_) => None,
+        Cargo::Moved(_) | Cargo::Seen(_) => None,
     })
 }
 
@@ -90,6 +103,7 @@ impl Robot {
                 self.hold(unit, quiet);
                 for record in records {
                     self.apply_register(&record);
+                    self.apply_counts(&record);
                     if !matches!(record, Record::Held(_)) {
                         self.draft.records.push(record);
                     }

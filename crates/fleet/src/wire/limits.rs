@@ -2,6 +2,7 @@
 //! trusted, so sizes that no honest robot reaches are refused before anybody acts on them.
 
 use super::{WireError, decode};
+use crate::counts::Counts;
 use crate::key::{Key, Value, What};
 use crate::parcel::{Cargo, Message, Parcel};
 
@@ -15,6 +16,8 @@ pub const ENTRIES: usize = 1_024;
 pub const PIECES: u32 = 1 << 16;
 /// Most members of a group.
 pub const MEMBERS: usize = 4_096;
+/// Most names of a server, and most that it links to, in what a partitioner is told.
+pub const NAMES: usize = 1_024;
 /// The longest host name in DNS.
 const NAME: usize = 253;
 /// The longest URL.
@@ -34,6 +37,11 @@ pub fn message(bytes: &[u8]) -> Result<Message, WireError> {
                     Cargo::Url(url) => parcel(url)?,
                     Cargo::Moved(notice) => {
                         within("pieces", notice.pieces as usize, PIECES as usize)?;
+                    }
+                    Cargo::Seen(observations) => {
+                        for observation in observations {
+                            counts(&observation.counts)?;
+                        }
                     }
                 }
             }
@@ -80,6 +88,15 @@ pub fn value(key: Key, bytes: &[u8]) -> Result<Value, WireError> {
         Value::Quiet(_) => {}
     }
     Ok(value)
+}
+
+fn counts(counts: &Counts) -> Result<(), WireError> {
+    within("names", counts.pages.len(), NAMES)?;
+    within("names", counts.links.len(), NAMES)?;
+    let names = counts.pages.keys().chain(counts.links.keys());
+    names
+        .into_iter()
+        .try_for_each(|name| text("name", name, NAME))
 }
 
 fn parcel(parcel: &Parcel) -> Result<(), WireError> {

@@ -6,11 +6,11 @@ use crate::record::{Reader, Writer};
 
 /// Findings lose half of their weight in so many rounds, a round being the time in which as many visits
 /// are made as there are pages; but never more in a visit than if it were one of so many.
-const ROUNDS_TO_FORGET_HALF: f64 = 60.0;
+const ROUNDS_TO_FORGET_HALF: f64 = 40.0;
 const VISITS_TO_FORGET_HALF: f64 = 8.0;
 /// A rate is stated as if no more than so many changes had been seen, for pages do not keep their rates:
-/// of `n` changes `n·12/(12 + n)` count.
-const CHANGES_THAT_COUNT: f32 = 12.0;
+/// of `n` changes `n·8/(8 + n)` count.
+const CHANGES_THAT_COUNT: f32 = 8.0;
 
 /// Changes counted one by one are taken for no more than this: nobody knows a rate better than to a
 /// few per cent, and pages do not keep it better.

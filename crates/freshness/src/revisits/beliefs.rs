@@ -4,9 +4,10 @@
 //! here, so that what is stated is the same whatever policy is at work.
 
 use super::memo::Memo;
-use crate::PageId;
+use super::numbers::Number;
 use crate::estimate::{self, Findings, Population, Rate, lasting, observation};
 use crate::policy::{Outcome, Seen};
+use ground::HostId;
 
 /// The two-sided 95 % point of the normal distribution.
 const Z95: f64 = 1.96;
@@ -14,7 +15,7 @@ const Z95: f64 = 1.96;
 #[derive(Clone, Copy, Debug)]
 struct Page {
     belief: estimate::Belief,
-    host: u32,
+    host: HostId,
     visits: u32,
     /// The last visit; NaN for a page that is none any more.
     last: f64,
@@ -74,7 +75,7 @@ impl Beliefs {
     }
 
     /// A page that has a copy, the one with this number, and what is known of it.
-    pub fn add(&mut self, page: PageId, host: u32, memo: &Memo) {
+    pub fn add(&mut self, page: Number, host: HostId, memo: &Memo) {
         let added = Page {
             belief: memo.belief,
             host,
@@ -89,13 +90,13 @@ impl Beliefs {
             self.pages.resize(page.index() + 1, vacant);
         }
         self.pages[page.index()] = added;
-        self.population.restore(host as usize, &added.belief);
+        self.population.restore(host.index(), &added.belief);
     }
 
-    pub fn remove(&mut self, page: PageId) {
+    pub fn remove(&mut self, page: Number) {
         let page = &mut self.pages[page.index()];
         page.last = f64::NAN;
-        let host = page.host as usize;
+        let host = page.host.index();
         self.population.remove(host, &mut page.belief);
     }
 
@@ -103,7 +104,7 @@ impl Beliefs {
     /// the policy made of it, if it keeps findings.
     pub fn observe(
         &mut self,
-        page: PageId,
+        page: Number,
         at: f64,
         outcome: Outcome<'_>,
         kept: Option<Findings>,
@@ -123,7 +124,7 @@ impl Beliefs {
             own
         });
         let page = &mut self.pages[page.index()];
-        let (host, changed) = (page.host as usize, observation.changed(interval));
+        let (host, changed) = (page.host.index(), observation.changed(interval));
         self.population
             .observe(host, &mut page.belief, &findings, interval, changed);
         page.visits = page.visits.saturating_add(1);
@@ -131,18 +132,18 @@ impl Beliefs {
     }
 
     /// What visits showed of a page, as far as it is kept here.
-    pub fn findings(&self, page: PageId) -> Findings {
+    pub fn findings(&self, page: Number) -> Findings {
         self.findings.get(page.index()).copied().unwrap_or_default()
     }
 
-    pub fn set_findings(&mut self, page: PageId, findings: Findings) {
+    pub fn set_findings(&mut self, page: Number, findings: Findings) {
         if self.findings.len() <= page.index() {
             self.findings.resize(page.index() + 1, Findings::default());
         }
         self.findings[page.index()] = findings;
     }
 
-    pub fn memo(&self, page: PageId, findings: Findings) -> Memo {
+    pub fn memo(&self, page: Number, findings: Findings) -> Memo {
         let Page {
             belief,
             visits,
@@ -157,13 +158,13 @@ impl Beliefs {
         }
     }
 
-    pub fn last_visit(&self, page: PageId) -> f64 {
+    pub fn last_visit(&self, page: Number) -> f64 {
         self.pages[page.index()].last
     }
 
-    pub fn belief(&self, page: PageId, findings: &Findings) -> Belief {
+    pub fn belief(&self, page: Number, findings: &Findings) -> Belief {
         let page = &self.pages[page.index()];
-        let host = page.host as usize;
+        let host = page.host.index();
         Belief {
             rate: self.population.rate(host, &page.belief, findings),
             visits: page.visits,
@@ -172,21 +173,21 @@ impl Beliefs {
     }
 
     /// The chance that the copy is what the server has now.
-    pub fn chance_fresh(&self, page: PageId, now: f64) -> f64 {
+    pub fn chance_fresh(&self, page: Number, now: f64) -> f64 {
         let page = &self.pages[page.index()];
         let age = now - page.last;
         if page.belief.visits() == 0 {
-            let unseen = self.population.begin(page.host as usize);
+            let unseen = self.population.begin(page.host.index());
             return self.population.chance_unchanged(&unseen, age);
         }
         self.population.chance_unchanged(&page.belief, age)
     }
 
     /// The time after a visit in which the page changes with this chance, by what is believed of it now.
-    pub fn time_to_chance(&self, page: PageId, chance: f64) -> f64 {
+    pub fn time_to_chance(&self, page: Number, chance: f64) -> f64 {
         let page = &self.pages[page.index()];
         let pace = if page.belief.visits() == 0 {
-            self.population.begin(page.host as usize).pace()
+            self.population.begin(page.host.index()).pace()
         } else {
             page.belief.pace()
         };
@@ -196,13 +197,13 @@ impl Beliefs {
     /// Over all copies, or over an even sample of them when they are many.
     pub fn estimated(&self, now: f64, sample: usize) -> Estimated {
         let step = (self.pages.len() / sample.max(1)).max(1);
-        let (mut copies, mut never_revisited) = (0, 0);
+        let (mut copies, mut never_revisited) = (0u32, 0);
         let (mut fresh, mut chance, mut ignorance) = (0.0, 0.0, 0.0);
         for (number, page) in self.pages.iter().enumerate().step_by(step) {
             if page.last.is_nan() {
                 continue;
             }
-            let unchanged = self.chance_fresh(PageId(number as u32), now);
+            let unchanged = self.chance_fresh(Number(number as u32), now);
             fresh += unchanged;
             chance += unchanged * (1.0 - unchanged);
             copies += 1;

@@ -19,23 +19,27 @@ const LONGEST_DELAY: f64 = 0.5;
 /// Seconds after which whoever asked tries a page again that failed.
 const RETRY: f64 = 7.0;
 
+fn host_of(page: PageId) -> HostId {
+    HostId(page.0 % HOSTS)
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    Keep(u32),
-    Drop(u32),
+    Keep(PageId),
+    Drop(PageId),
     /// Another page takes over the number at once.
-    Replace(u32, u32),
-    Signal(u32),
-    Asked(u32),
+    Replace(PageId, PageId),
+    Signal(PageId),
+    Asked(PageId),
     Budget(f64),
-    Delay(u32, f64),
+    Delay(HostId, f64),
     Gap(f64),
     Visits(u8, u64),
     Restart,
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let page = || 0..PAGES;
+    let page = || (0..PAGES).prop_map(PageId);
     prop_oneof![
         4 => page().prop_map(Event::Keep),
         1 => page().prop_map(Event::Drop),
@@ -43,7 +47,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => page().prop_map(Event::Signal),
         1 => page().prop_map(Event::Asked),
         1 => (LEAST_BUDGET..MOST_BUDGET).prop_map(Event::Budget),
-        1 => (0..HOSTS, 0.01..LONGEST_DELAY).prop_map(|(host, delay)| Event::Delay(host, delay)),
+        1 => (0..HOSTS, 0.01..LONGEST_DELAY).prop_map(|(host, delay)| Event::Delay(HostId(host), delay)),
         1 => (0.0..1e5f64).prop_map(Event::Gap),
         4 => (0..40u8, any::<u64>()).prop_map(|(visits, seed)| Event::Visits(visits, seed)),
         1 => Just(Event::Restart),
@@ -58,10 +62,10 @@ struct Crawl {
     delays: [f64; HOSTS as usize],
     asked: [f64; HOSTS as usize],
     /// Pages kept, and their last visits.
-    kept: BTreeMap<u32, f64>,
-    memos: BTreeMap<u32, Vec<u8>>,
-    under_way: BTreeSet<u32>,
-    retries: Vec<(f64, u32)>,
+    kept: BTreeMap<PageId, f64>,
+    memos: BTreeMap<PageId, Vec<u8>>,
+    under_way: BTreeSet<PageId>,
+    retries: Vec<(f64, PageId)>,
     /// Since the budget is what it is.
     since: f64,
     visits: usize,
@@ -90,8 +94,8 @@ impl Crawl {
 
     fn open(&mut self) {
         self.revisits.set_budget(self.now, self.budget);
-        for (host, &delay) in (0..).zip(&self.delays) {
-            assert_eq!(self.revisits.add_host(self.now, delay), host);
+        for (host, &delay) in (0..).map(HostId).zip(&self.delays) {
+            assert_eq!(self.revisits.add_host(self.now, Seconds(delay)), host);
         }
     }
 
@@ -111,8 +115,8 @@ impl Crawl {
                 (self.since, self.visits) = (self.now, 0);
             }
             Event::Delay(host, delay) => {
-                self.delays[host as usize] = delay;
-                self.revisits.set_delay(self.now, host, delay);
+                self.delays[host.index()] = delay;
+                self.revisits.set_delay(self.now, host, Seconds(delay));
             }
             Event::Gap(seconds) => self.now += seconds,
             Event::Visits(visits, seed) => {
@@ -122,15 +126,15 @@ impl Crawl {
         }
     }
 
-    fn keep(&mut self, page: u32) {
-        let host = page % HOSTS;
+    fn keep(&mut self, page: PageId) {
+        let host = host_of(page);
         self.revisits
             .keep(self.now, page, host, 1.0, self.now, None);
         self.kept.entry(page).or_insert(self.now);
         self.write(page);
     }
 
-    fn drop_page(&mut self, page: u32) {
+    fn drop_page(&mut self, page: PageId) {
         self.revisits.drop_page(page, self.now);
         self.kept.remove(&page);
         self.memos.remove(&page);
@@ -140,7 +144,7 @@ impl Crawl {
         assert!(!self.revisits.keeps(page));
     }
 
-    fn write(&mut self, page: u32) {
+    fn write(&mut self, page: PageId) {
         if self.revisits.keeps(page) {
             self.memos.insert(page, self.revisits.memo(page));
         }
@@ -153,7 +157,7 @@ impl Crawl {
         for (&page, memo) in &self.memos {
             let visited = self.kept[&page];
             self.revisits
-                .keep(self.now, page, page % HOSTS, 1.0, visited, Some(memo));
+                .keep(self.now, page, host_of(page), 1.0, visited, Some(memo));
         }
         // who waits between two requests is not told here, but by those who make them
         self.asked.fill(f64::NEG_INFINITY);
@@ -165,7 +169,7 @@ impl Crawl {
     }
 
     /// What comes of a visit, by a number that looks random.
-    fn answer(&mut self, page: u32, chance: u64) {
+    fn answer(&mut self, page: PageId, chance: u64) {
         self.under_way.remove(&page);
         let Some(last) = self.kept.get(&page).copied() else {
             return;
@@ -239,17 +243,17 @@ impl Crawl {
     }
 
     /// A visit must be to a page that is kept and is not being visited, within budget and delay.
-    fn handed_out(&mut self, page: u32) {
+    fn handed_out(&mut self, page: PageId) {
         let name = &self.name;
         assert!(
             self.kept.contains_key(&page),
-            "{name} visits {page}, which went"
+            "{name} visits {page:?}, which went"
         );
         assert!(
             self.under_way.insert(page),
-            "{name} visits {page} twice at once"
+            "{name} visits {page:?} twice at once"
         );
-        let host = (page % HOSTS) as usize;
+        let host = host_of(page).index();
         let gap = self.now - self.asked[host];
         let least = self.delays[host] * (1.0 - 1e-9) - 1e-6;
         assert!(gap >= least, "{name} asks {host} after {gap}");
@@ -267,7 +271,7 @@ impl Crawl {
         let now = self.now;
         let (due, later) = self.retries.iter().partition(|&&(at, _)| at <= now);
         self.retries = later;
-        for (k, (_, page)) in (0..).zip::<Vec<(f64, u32)>>(due) {
+        for (k, (_, page)) in (0..).zip::<Vec<(f64, PageId)>>(due) {
             self.under_way.remove(&page);
             self.answer(page, if well { 3 } else { 3 + k % 13 });
         }
@@ -297,7 +301,7 @@ impl Crawl {
         for (page, last) in &self.kept {
             assert!(
                 *last >= from,
-                "{} leaves {page} alone since {last}, from {from} for {bound}",
+                "{} leaves {page:?} alone since {last}, from {from} for {bound}",
                 self.name
             );
         }
@@ -353,7 +357,7 @@ proptest! {
     ) {
         for name in ["default", "index"] {
             let mut crawl = Crawl::new(name);
-            for page in 0..PAGES {
+            for page in (0..PAGES).map(PageId) {
                 crawl.meet(Event::Keep(page));
             }
             crawl.run(100, f64::INFINITY, None);
@@ -368,7 +372,7 @@ proptest! {
                 let mut revisits = Revisits::new(name, 1e3, 0.01, 1, Some(learnt)).unwrap();
                 revisits.set_budget(1e3, 5.0);
                 for _ in 0..HOSTS {
-                    revisits.add_host(1e3, 0.05);
+                    revisits.add_host(1e3, Seconds(0.05));
                 }
                 for (&page, whole) in &crawl.memos {
                     let mut wrong = whole.clone();
@@ -376,13 +380,13 @@ proptest! {
                         let k = index.index(wrong.len());
                         wrong[k] ^= byte;
                     }
-                    let told = match page % 4 {
+                    let told = match page.0 % 4 {
                         0 => whole,
                         1 => &wrong,
                         2 => &whole[..cut.index(whole.len())],
                         _ => &memo[..],
                     };
-                    revisits.keep(1e3, page, page % HOSTS, 1.0, 900.0, Some(told));
+                    revisits.keep(1e3, page, host_of(page), 1.0, 900.0, Some(told));
                 }
                 let mut now = 1e3;
                 for _ in 0..200 {

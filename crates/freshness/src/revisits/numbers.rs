@@ -1,6 +1,7 @@
 //! The crawler's numbers of pages and the policy's.
 
-use crate::PageId;
+pub(super) use crate::PageId as Number;
+use ground::PageId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -23,13 +24,13 @@ pub(super) struct Numbers {
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    page: u32,
+    page: PageId,
     /// A visit to it is under way, or will be tried again by somebody else.
     away: bool,
 }
 
 const VACANT: Slot = Slot {
-    page: NONE,
+    page: PageId(NONE),
     away: false,
 };
 
@@ -42,12 +43,12 @@ impl Numbers {
         }
     }
 
-    pub fn get(&self, page: u32) -> Option<PageId> {
-        let number = *self.number.get(page as usize)?;
-        (number != NONE).then_some(PageId(number))
+    pub fn get(&self, page: PageId) -> Option<Number> {
+        let number = *self.number.get(page.index())?;
+        (number != NONE).then_some(Number(number))
     }
 
-    pub fn page(&self, number: PageId) -> u32 {
+    pub fn page(&self, number: Number) -> PageId {
         self.pages[number.index()].page
     }
 
@@ -63,10 +64,10 @@ impl Numbers {
 
     /// A number for a page that has none; the one it had before if there was an earlier run and
     /// nobody else has it.
-    pub fn give(&mut self, page: u32, before: Option<u32>) -> PageId {
+    pub fn give(&mut self, page: PageId, before: Option<u32>) -> Number {
         let vacant = |number: &u32| {
             let slot = self.pages.get(*number as usize);
-            *number < self.kept && slot.is_none_or(|slot| slot.page == NONE)
+            *number < self.kept && slot.is_none_or(|slot| slot.page.0 == NONE)
         };
         let before = before.filter(vacant);
         let free = || self.free.peek().map(|&Reverse(number)| number);
@@ -77,28 +78,28 @@ impl Numbers {
         if self.pages.len() <= number as usize {
             self.pages.resize(number as usize + 1, VACANT);
         }
-        if self.number.len() <= page as usize {
-            self.number.resize(page as usize + 1, NONE);
+        if self.number.len() <= page.index() {
+            self.number.resize(page.index() + 1, NONE);
         }
         self.pages[number as usize].page = page;
-        self.number[page as usize] = number;
+        self.number[page.index()] = number;
         self.count += 1;
-        PageId(number)
+        Number(number)
     }
 
     /// All pages of an earlier run are back: the numbers of those that are not are free.
     pub fn all_are_back(&mut self) {
         if std::mem::take(&mut self.kept) > 0 {
             let numbers = (0..).zip(&self.pages);
-            let vacant = numbers.filter(|(_, slot)| slot.page == NONE);
+            let vacant = numbers.filter(|(_, slot)| slot.page.0 == NONE);
             self.free = vacant.map(|(number, _)| Reverse(number)).collect();
         }
     }
 
     /// Takes its number from a page.
-    pub fn take(&mut self, page: u32) -> Option<PageId> {
+    pub fn take(&mut self, page: PageId) -> Option<Number> {
         let number = self.get(page)?;
-        self.number[page as usize] = NONE;
+        self.number[page.index()] = NONE;
         self.pages[number.index()] = VACANT;
         self.count -= 1;
         if self.kept == 0 {
@@ -107,11 +108,11 @@ impl Numbers {
         Some(number)
     }
 
-    pub fn is_away(&self, number: PageId) -> bool {
+    pub fn is_away(&self, number: Number) -> bool {
         self.pages[number.index()].away
     }
 
-    pub fn set_away(&mut self, number: PageId, away: bool) {
+    pub fn set_away(&mut self, number: Number, away: bool) {
         self.pages[number.index()].away = away;
     }
 }

@@ -11,7 +11,7 @@ fn revisits(policy: &str) -> Revisits {
 }
 
 /// Visits handed out from `now` until `until`, each answered at once.
-fn run(revisits: &mut Revisits, now: &mut f64, until: f64) -> Vec<u32> {
+fn run(revisits: &mut Revisits, now: &mut f64, until: f64) -> Vec<PageId> {
     let mut visits = Vec::new();
     while *now < until {
         match revisits.next(*now) {
@@ -26,7 +26,7 @@ fn run(revisits: &mut Revisits, now: &mut f64, until: f64) -> Vec<u32> {
     visits
 }
 
-fn count(visits: &[u32], page: u32) -> usize {
+fn count(visits: &[PageId], page: PageId) -> usize {
     visits.iter().filter(|&&visited| visited == page).count()
 }
 
@@ -36,8 +36,8 @@ fn count(visits: &[u32], page: u32) -> usize {
 fn pages_that_take_over_the_numbers_of_vanished_ones_are_visited() {
     for name in steady() {
         let mut revisits = revisits(&name);
-        let host = revisits.add_host(0.0, 0.01);
-        for page in 0..7 {
+        let host = revisits.add_host(0.0, Seconds(0.01));
+        for page in (0..7).map(PageId) {
             revisits.keep(0.0, page, host, 1.0, 0.0, None);
         }
         let (mut now, mut away) = (0.0, Vec::new());
@@ -49,23 +49,26 @@ fn pages_that_take_over_the_numbers_of_vanished_ones_are_visited() {
             }
         }
         for page in away {
-            if page == 0 {
+            if page == PageId(0) {
                 revisits.visited(page, now, Outcome::Unchanged);
             } else {
                 revisits.drop_page(page, now);
             }
         }
-        for page in 1..7 {
+        for page in (1..7).map(PageId) {
             revisits.drop_page(page, now);
-            revisits.keep(now, 100 + page, host, 1.0, now, None);
+            revisits.keep(now, PageId(100 + page.0), host, 1.0, now, None);
         }
         let until = now + 200.0;
         let visits = run(&mut revisits, &mut now, until);
-        for page in (101..107).chain([0]) {
+        for page in (101..107).chain([0]).map(PageId) {
             let visited = count(&visits, page);
-            assert!(visited > 3, "{name} visits {page} {visited} times");
+            assert!(visited > 3, "{name} visits {page:?} {visited} times");
         }
-        assert!(visits.iter().all(|&page| page == 0 || page > 100), "{name}");
+        assert!(
+            visits.iter().all(|page| page.0 == 0 || page.0 > 100),
+            "{name}"
+        );
     }
 }
 
@@ -73,19 +76,19 @@ fn pages_that_take_over_the_numbers_of_vanished_ones_are_visited() {
 fn a_page_that_failed_is_nobody_elses_until_its_next_outcome() {
     for name in steady() {
         let mut revisits = revisits(&name);
-        let host = revisits.add_host(0.0, 0.01);
-        for page in 0..5 {
+        let host = revisits.add_host(0.0, Seconds(0.01));
+        for page in (0..5).map(PageId) {
             revisits.keep(0.0, page, host, 1.0, 0.0, None);
         }
         let mut now = 0.0;
         run(&mut revisits, &mut now, 10.0);
-        revisits.failed(3, now);
+        revisits.failed(PageId(3), now);
         let visits = run(&mut revisits, &mut now, 40.0);
-        assert_eq!(count(&visits, 3), 0, "{name}");
+        assert_eq!(count(&visits, PageId(3)), 0, "{name}");
         assert!(visits.len() > 100, "{name}: {}", visits.len());
-        revisits.visited(3, now, Outcome::Changed);
+        revisits.visited(PageId(3), now, Outcome::Changed);
         let visits = run(&mut revisits, &mut now, 200.0);
-        assert!(count(&visits, 3) > 3, "{name}");
+        assert!(count(&visits, PageId(3)) > 3, "{name}");
     }
 }
 
@@ -93,15 +96,15 @@ fn a_page_that_failed_is_nobody_elses_until_its_next_outcome() {
 fn a_page_whose_visit_was_not_made_comes_again() {
     for name in steady() {
         let mut revisits = revisits(&name);
-        let host = revisits.add_host(0.0, 0.01);
-        for page in 0..5 {
+        let host = revisits.add_host(0.0, Seconds(0.01));
+        for page in (0..5).map(PageId) {
             revisits.keep(0.0, page, host, 1.0, 0.0, None);
         }
         let (mut now, mut postponed) = (0.0, [0; 5]);
         while now < 100.0 {
             match revisits.next(now) {
                 Next::Visit(page) => {
-                    postponed[page as usize] += 1;
+                    postponed[page.index()] += 1;
                     revisits.postponed(page, now);
                 }
                 Next::Wait(at) => now = at.max(now + 1e-6),
@@ -118,18 +121,18 @@ fn a_page_whose_visit_was_not_made_comes_again() {
 #[test]
 fn a_visit_that_somebody_else_asked_for_teaches_as_well() {
     let mut revisits = revisits("default");
-    let host = revisits.add_host(0.0, 1.0);
-    for page in 0..100 {
+    let host = revisits.add_host(0.0, Seconds(1.0));
+    for page in (0..100).map(PageId) {
         revisits.keep(0.0, page, host, 1.0, 0.0, None);
     }
     for visit in 1..20 {
-        revisits.visited(7, 5.0 * f64::from(visit), Outcome::Changed);
+        revisits.visited(PageId(7), 5.0 * f64::from(visit), Outcome::Changed);
     }
-    let rate = |page| revisits.belief(page).unwrap().rate.median;
+    let rate = |page| revisits.belief(PageId(page)).unwrap().rate.median;
     assert!(rate(7) > 3.0 * rate(8), "{} {}", rate(7), rate(8));
-    assert_eq!(revisits.belief(7).unwrap().visits, 20);
-    assert!(revisits.due(7).unwrap() > 95.0);
-    assert!(revisits.chance_fresh(7, 100.0) < revisits.chance_fresh(8, 100.0));
+    assert_eq!(revisits.belief(PageId(7)).unwrap().visits, 20);
+    assert!(revisits.due(PageId(7)).unwrap() > 95.0);
+    assert!(revisits.chance_fresh(PageId(7), 100.0) < revisits.chance_fresh(PageId(8), 100.0));
     let estimated = revisits.estimated(100.0, 1000);
     assert_eq!((estimated.copies, estimated.never_revisited), (100, 99));
 }
@@ -150,8 +153,8 @@ fn a_crawl_is_told_which_policies_it_may_use() {
 #[test]
 fn dates_that_a_page_cannot_have_are_left_out() {
     let mut revisits = revisits("default");
-    let host = revisits.add_host(0.0, 1.0);
-    for page in 0..4 {
+    let host = revisits.add_host(0.0, Seconds(1.0));
+    for page in (0..4).map(PageId) {
         revisits.keep(0.0, page, host, 1.0, 0.0, None);
     }
     let outcomes = [
@@ -160,32 +163,32 @@ fn dates_that_a_page_cannot_have_are_left_out() {
         Outcome::LastModified(1e9),
         Outcome::LastModified(f64::NAN),
     ];
-    for (page, outcome) in (0..).zip(outcomes) {
+    for (page, outcome) in (0..).map(PageId).zip(outcomes) {
         revisits.visited(page, 10.0, outcome);
     }
     // what visits found comes after version, number, last visit and visits; what is made of it depends
     // on the pages before, too
     let found = |page| revisits.memo(page)[17..41].to_vec();
-    for page in 1..4 {
-        assert_eq!(found(page), found(0));
+    for page in (1..4).map(PageId) {
+        assert_eq!(found(page), found(PageId(0)));
     }
 }
 
 #[test]
 fn memos_bring_back_what_was_believed() {
     let mut before = revisits("default");
-    let host = before.add_host(0.0, 0.1);
-    for page in 0..20 {
+    let host = before.add_host(0.0, Seconds(0.1));
+    for page in (0..20).map(PageId) {
         before.keep(0.0, page, host, 1.0, 0.0, None);
     }
     let mut now = 0.0;
     run(&mut before, &mut now, 100.0);
     let mut after = revisits("default");
-    after.add_host(now, 0.1);
-    for page in 0..20 {
+    after.add_host(now, Seconds(0.1));
+    for page in (0..20).map(PageId) {
         after.keep(now, page, host, 1.0, 0.0, Some(&before.memo(page)));
     }
-    for page in 0..20 {
+    for page in (0..20).map(PageId) {
         let (old, new) = (before.belief(page).unwrap(), after.belief(page).unwrap());
         assert_eq!((old.visits, old.last_visit), (new.visits, new.last_visit));
         assert!((old.rate.median / new.rate.median - 1.0).abs() < 1e-6);
@@ -210,19 +213,19 @@ fn memos_of_the_version_before_are_read() {
             .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
             .collect();
         let mut revisits = revisits(name);
-        let host = revisits.add_host(168.0, 0.1);
-        revisits.keep(168.0, 1, host, 1.0, 0.0, Some(&memo));
-        let belief = revisits.belief(1).unwrap();
+        let host = revisits.add_host(168.0, Seconds(0.1));
+        revisits.keep(168.0, PageId(1), host, 1.0, 0.0, Some(&memo));
+        let belief = revisits.belief(PageId(1)).unwrap();
         assert_eq!((belief.visits, belief.last_visit), (13, 168.0));
         // then it was 0.012 to 0.104, and the chance 0.653
         assert!(
             belief.rate.low < 0.045 && belief.rate.high > 0.045,
             "{belief:?}"
         );
-        let fresh = revisits.chance_fresh(1, 178.0).unwrap();
+        let fresh = revisits.chance_fresh(PageId(1), 178.0).unwrap();
         assert!((fresh - 0.653).abs() < 0.001, "{fresh}");
         // the policy's own part was understood, and both are written anew
-        let again = revisits.memo(1);
+        let again = revisits.memo(PageId(1));
         assert_eq!(again.len(), if name == "default" { 103 } else { 91 });
         let expected = if name == "default" { 3.692 } else { 2.438 };
         let events = match name {

@@ -3,7 +3,8 @@
 use super::allowance::{Part, Sum};
 use super::line::{Place, Trust};
 use super::share::Groups;
-use super::{Lines, Manners};
+use super::{AddressId, Lines, Manners};
+use ground::HostId;
 
 /// A host that is to be left alone for longer, in seconds, does not have its turn soon.
 const SOON: f64 = 60.0;
@@ -11,8 +12,8 @@ const SOON: f64 = 60.0;
 const DUE_A_CONNECTION: usize = 4;
 
 impl Lines {
-    pub(super) fn site_of(&self, host: u32) -> Groups {
-        let site = self.sites[self.hosts[host as usize].site as usize].group;
+    pub(super) fn site_of(&self, host: HostId) -> Groups {
+        let site = self.sites[self.hosts[host.index()].site.index()].group;
         Groups {
             site,
             network: None,
@@ -20,9 +21,9 @@ impl Lines {
         }
     }
 
-    pub(super) fn groups(&self, host: u32) -> Groups {
-        let line = &self.hosts[host as usize];
-        let network = |number: u32| self.addresses[number as usize].network;
+    pub(super) fn groups(&self, host: HostId) -> Groups {
+        let line = &self.hosts[host.index()];
+        let network = |number: AddressId| self.addresses[number.index()].network;
         Groups {
             network: line.address.map(network),
             ..self.site_of(host)
@@ -30,16 +31,16 @@ impl Lines {
     }
 
     /// A host stands there from now on.
-    pub(super) fn stand(&mut self, host: u32, place: Place) {
-        self.hosts[host as usize].place = place;
+    pub(super) fn stand(&mut self, host: HostId, place: Place) {
+        self.hosts[host.index()].place = place;
         self.count_due(host);
     }
 
     /// Keeps account of the due pages whose turn may come soon.
-    fn count_due(&mut self, host: u32) {
+    fn count_due(&mut self, host: HostId) {
         let far = self.now + SOON;
         let closed_until = self.closed_until(host);
-        let line = &mut self.hosts[host as usize];
+        let line = &mut self.hosts[host.index()];
         let soon = match line.place {
             Place::Unopened | Place::AtAddress => false,
             Place::Timed => line.courtesy.not_before <= far && closed_until <= self.now,
@@ -56,9 +57,9 @@ impl Lines {
     }
 
     /// Keeps account of which sites and networks want connections, and what is due soon.
-    pub(super) fn claim(&mut self, host: u32) {
+    pub(super) fn claim(&mut self, host: HostId) {
         self.count_due(host);
-        let line = &mut self.hosts[host as usize];
+        let line = &mut self.hosts[host.index()];
         let waits = !line.is_empty() && !line.barred;
         let wants = waits || line.under_way > 0 || line.is_resolving();
         if std::mem::replace(&mut line.claims, wants) != wants {
@@ -72,33 +73,33 @@ impl Lines {
     }
 
     /// The host is found at this address.
-    pub(super) fn found_at(&mut self, host: u32, number: u32) {
-        if self.hosts[host as usize].address == Some(number) {
-            return self.hosts[host as usize].found(Some(number));
+    pub(super) fn found_at(&mut self, host: HostId, number: AddressId) {
+        if self.hosts[host.index()].address == Some(number) {
+            return self.hosts[host.index()].found(Some(number));
         }
         self.uncount_allowed(host);
-        if std::mem::take(&mut self.hosts[host as usize].claims) {
+        if std::mem::take(&mut self.hosts[host.index()].claims) {
             let groups = self.groups(host);
             self.shares.unclaim(groups);
         }
-        self.hosts[host as usize].found(Some(number));
-        let address = &mut self.addresses[number as usize];
-        address.parallel = (address.parallel).min(self.hosts[host as usize].manners.parallel);
+        self.hosts[host.index()].found(Some(number));
+        let address = &mut self.addresses[number.index()];
+        address.parallel = (address.parallel).min(self.hosts[host.index()].manners.parallel);
         self.claim(host);
         self.count_allowed(host);
     }
 
-    fn uncount_allowed(&mut self, host: u32) {
-        let line = &mut self.hosts[host as usize];
+    fn uncount_allowed(&mut self, host: HostId) {
+        let line = &mut self.hosts[host.index()];
         if let Some(part) = line.part.take() {
-            self.change_allowed(self.hosts[host as usize].address, part, Sum::remove);
+            self.change_allowed(self.hosts[host.index()].address, part, Sum::remove);
         }
     }
 
     /// Keeps account of what politeness allows. A host that is not opened, or barred, promises nothing.
-    pub(super) fn count_allowed(&mut self, host: u32) {
+    pub(super) fn count_allowed(&mut self, host: HostId) {
         self.uncount_allowed(host);
-        let line = &mut self.hosts[host as usize];
+        let line = &mut self.hosts[host.index()];
         if line.trust == Trust::Unopened || line.barred {
             return;
         }
@@ -113,12 +114,17 @@ impl Lines {
             parallel,
         );
         line.part = Some(part);
-        self.change_allowed(self.hosts[host as usize].address, part, Sum::add);
+        self.change_allowed(self.hosts[host.index()].address, part, Sum::add);
     }
 
-    fn change_allowed(&mut self, address: Option<u32>, part: Part, change: fn(&mut Sum, Part)) {
+    fn change_allowed(
+        &mut self,
+        address: Option<AddressId>,
+        part: Part,
+        change: fn(&mut Sum, Part),
+    ) {
         if let Some(number) = address {
-            let sum = &mut self.addresses[number as usize].allowed;
+            let sum = &mut self.addresses[number.index()].allowed;
             self.allowed -= sum.in_turn();
             change(sum, part);
             self.allowed += sum.in_turn();

@@ -2,9 +2,20 @@
 
 use super::allowance::Sum;
 use super::share::GroupId;
+use ground::HostId;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::net::IpAddr;
+
+/// The number of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct AddressId(pub u32);
+
+impl AddressId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// An address: one at a time, the sites it serves in turn.
 #[derive(Debug)]
@@ -21,7 +32,7 @@ pub(super) struct Address {
     pub timed: bool,
     /// What its hosts allow.
     pub allowed: Sum,
-    line: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    line: BinaryHeap<Reverse<(u64, u64, HostId)>>,
     /// The next turn of each site that has hosts here.
     next: HashMap<GroupId, u64>,
     served: u64,
@@ -47,7 +58,7 @@ impl Address {
     }
 
     /// A host waits here, `first` of all or when it is its site's turn.
-    pub fn join(&mut self, host: u32, site: GroupId, first: bool) {
+    pub fn join(&mut self, host: HostId, site: GroupId, first: bool) {
         let next = self.next.entry(site).or_default();
         let tag = self.served.max(*next);
         *next = tag + 1;
@@ -62,7 +73,7 @@ impl Address {
     }
 
     /// The host that is next.
-    pub fn pop(&mut self) -> Option<u32> {
+    pub fn pop(&mut self) -> Option<HostId> {
         let Reverse((tag, _, host)) = self.line.pop()?;
         self.served = self.served.max(tag);
         // what no longer puts anybody back

@@ -1,9 +1,10 @@
 //! One host's line.
 
-use super::Manners;
 use super::allowance::Part;
 use super::share::Tempo;
+use super::{AddressId, Manners, SiteId};
 use crate::politeness::Courtesy;
+use ground::PageId;
 use std::collections::VecDeque;
 
 /// Visits that follow a fetch of robots.txt before other hosts of the address have their turn.
@@ -62,14 +63,14 @@ pub(super) enum Lookup {
 #[allow(clippy::struct_excessive_bools)] // each is a fact of its own
 pub(super) struct Line {
     pub manners: Manners,
-    pub new: VecDeque<u32>,
+    pub new: VecDeque<PageId>,
     /// Parts of pages, to be fetched for the first time.
-    pub parts: VecDeque<u32>,
-    pub due: VecDeque<u32>,
+    pub parts: VecDeque<PageId>,
+    pub due: VecDeque<PageId>,
     pub errands: VecDeque<u32>,
     pub courtesy: Courtesy,
-    pub site: u32,
-    pub address: Option<u32>,
+    pub site: SiteId,
+    pub address: Option<AddressId>,
     pub address_until: f64,
     pub lookup: Lookup,
     pub pages: u32,
@@ -100,7 +101,7 @@ pub(super) struct Line {
 
 impl Line {
     /// One that has answered before need not be opened again.
-    pub fn new(site: u32, manners: Manners, courtesy: Courtesy, robots_until: f64) -> Self {
+    pub fn new(site: SiteId, manners: Manners, courtesy: Courtesy, robots_until: f64) -> Self {
         let known = courtesy.response > 0.0;
         Self {
             manners,
@@ -204,7 +205,7 @@ impl Line {
 
     /// It is found where it was, elsewhere, or nowhere. Where its turn had come it goes first, but
     /// not where others wait already.
-    pub fn found(&mut self, address: Option<u32>) {
+    pub fn found(&mut self, address: Option<AddressId>) {
         let moved = address != self.address;
         self.lookup = match self.lookup {
             Lookup::AskingAgain if address.is_none() => Lookup::No,
@@ -290,7 +291,7 @@ impl Line {
     }
 
     /// The new page, or part of one, that is next.
-    pub fn pop_new(&mut self) -> Option<u32> {
+    pub fn pop_new(&mut self) -> Option<PageId> {
         let is_part = !self.parts.is_empty() && (self.new.is_empty() || !self.after_part);
         self.after_part = is_part;
         if is_part {

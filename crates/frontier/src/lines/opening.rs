@@ -5,6 +5,7 @@
 //! so that every host has its day.
 
 use super::share::GroupId;
+use ground::HostId;
 use std::collections::VecDeque;
 
 /// Hosts that are opened on trust.
@@ -14,12 +15,22 @@ const EARNED_BY_A_PAGE: f64 = 2.0;
 /// What is earned by waiting, one in so many seconds.
 const SECONDS_A_HOST: f64 = 5.0;
 
+/// The number of a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct SiteId(pub u32);
+
+impl SiteId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Site {
     pub group: GroupId,
     credit: f64,
     as_of: f64,
-    unopened: VecDeque<u32>,
+    unopened: VecDeque<HostId>,
     /// Its place among the instants; others that it has there no longer count.
     pub timed: Option<i64>,
 }
@@ -36,7 +47,7 @@ impl Site {
     }
 
     /// A host that is to be opened.
-    pub fn push(&mut self, host: u32) {
+    pub fn push(&mut self, host: HostId) {
         self.unopened.push_back(host);
     }
 
@@ -46,7 +57,7 @@ impl Site {
     }
 
     /// The next host, if it is earned.
-    pub fn open(&mut self, now: f64) -> Option<u32> {
+    pub fn open(&mut self, now: f64) -> Option<HostId> {
         if self.credit < FIRST_HOSTS {
             let earned = (now - self.as_of).max(0.0) / SECONDS_A_HOST;
             self.credit = (self.credit + earned).min(FIRST_HOSTS);

@@ -8,6 +8,7 @@
 //! its share does, and leaves some connections free for those who will be. Nor do hosts get these
 //! that are slow, or of which nobody knows yet, though each may be a site of its own.
 
+use ground::HostId;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
@@ -59,7 +60,7 @@ struct Group {
 struct Offer {
     tag: u64,
     asked: u64,
-    host: u32,
+    host: HostId,
     groups: Groups,
 }
 
@@ -178,7 +179,7 @@ impl Shares {
     }
 
     /// The host may go.
-    pub fn offer(&mut self, host: u32, groups: Groups) {
+    pub fn offer(&mut self, host: HostId, groups: Groups) {
         let mut tag = self.served;
         for id in groups.own().each() {
             let served = self.served;
@@ -196,7 +197,7 @@ impl Shares {
     }
 
     /// The host whose turn it is, if a connection is free for it.
-    pub fn take(&mut self) -> Option<u32> {
+    pub fn take(&mut self) -> Option<HostId> {
         if self.under_way >= self.connections {
             return None;
         }

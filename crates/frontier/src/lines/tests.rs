@@ -20,16 +20,16 @@ fn fixed(seconds: f64) -> Rules {
 }
 
 /// A host whose address and robots.txt are known for ever.
-fn open_host(lines: &mut Lines, at: IpAddr) -> u32 {
-    let name = format!("h{}.test", lines.hosts());
+fn open_host(lines: &mut Lines, at: IpAddr) -> HostId {
+    let name = format!("h{}.test", lines.hosts().count());
     let host = lines.add_host(&name, Courtesy::default(), f64::INFINITY);
-    lines.resolved(host, 0.0, Some((at, f64::INFINITY)));
+    lines.resolved(host, 0.0, Some((at, Seconds(f64::INFINITY))));
     host
 }
 
-fn visit(turn: Turn) -> (u32, u32) {
+fn visit(turn: Turn) -> (HostId, u32) {
     match turn {
-        Turn::Visit { host, page, .. } => (host, page),
+        Turn::Visit { host, page, .. } => (host, page.0),
         other => panic!("a visit was expected, not {other:?}"),
     }
 }
@@ -39,18 +39,18 @@ fn a_host_is_resolved_then_its_robots_are_read_then_its_pages() {
     let mut lines = Lines::new(fixed(10.0), 0.0);
     let host = lines.add_host("a.test", Courtesy::default(), 0.0);
     assert_eq!(lines.next(1.0), Turn::Idle);
-    lines.push_new(host, 7);
+    lines.push_new(host, PageId(7));
     assert_eq!(lines.next(1.0), Turn::Resolve(host));
     assert_eq!(lines.next(1.0), Turn::Idle);
     assert_eq!(lines.waiting(host, 1.0), Waiting::ForAddress);
-    lines.resolved(host, 1.0, Some((address(1), 60.0)));
+    lines.resolved(host, 1.0, Some((address(1), Seconds(60.0))));
     let robots = Turn::Robots {
         host,
         address: address(1),
     };
     assert_eq!(lines.next(1.0), robots);
     assert_eq!(lines.next(1.5), Turn::Idle);
-    lines.set_robots(host, 2.0, 1e9, 0.0);
+    lines.set_robots(host, 2.0, 1e9, Seconds(0.0));
     lines.ended(host, address(1), 2.0, fine(), 0);
     assert_eq!(lines.next(2.0), Turn::Wait(12.0));
     assert_eq!(lines.waiting(host, 2.0), Waiting::Until(12.0));
@@ -64,8 +64,8 @@ fn a_barred_host_waits_and_lets_others_pass() {
     let mut lines = Lines::new(fixed(5.0), 0.0);
     let one = open_host(&mut lines, address(1));
     let other = open_host(&mut lines, address(1));
-    lines.push_new(one, 0);
-    lines.push_new(other, 1);
+    lines.push_new(one, PageId(0));
+    lines.push_new(other, PageId(1));
     lines.bar(one);
     assert_eq!(visit(lines.next(0.0)), (other, 1));
     assert_eq!(lines.waiting(one, 0.0), Waiting::ForOwner);
@@ -81,7 +81,7 @@ fn a_barred_host_waits_and_lets_others_pass() {
 fn a_name_without_address_is_asked_for_again_later() {
     let mut lines = Lines::new(fixed(1.0), 0.0);
     let host = lines.add_host("a.test", Courtesy::default(), 1e9);
-    lines.push_new(host, 0);
+    lines.push_new(host, PageId(0));
     assert_eq!(lines.next(0.0), Turn::Resolve(host));
     lines.resolved(host, 0.0, None);
     assert_eq!(lines.next(0.0), Turn::Wait(300.0));
@@ -93,8 +93,8 @@ fn hosts_of_one_address_take_turns() {
     let mut lines = Lines::new(fixed(5.0), 0.0);
     let one = open_host(&mut lines, address(1));
     let other = open_host(&mut lines, address(1));
-    lines.push_new(one, 0);
-    lines.push_new(other, 1);
+    lines.push_new(one, PageId(0));
+    lines.push_new(other, PageId(1));
     let (first, _) = visit(lines.next(0.0));
     assert_eq!(lines.next(0.0), Turn::Idle);
     lines.ended(first, address(1), 1.0, fine(), 0);
@@ -107,11 +107,11 @@ fn hosts_of_one_address_take_turns() {
 fn a_crawl_delay_holds_from_the_request_that_told_it() {
     let mut lines = Lines::new(fixed(1.0), 0.0);
     let host = lines.add_host("a.test", Courtesy::default(), 0.0);
-    lines.resolved(host, 0.0, Some((address(1), 60.0)));
-    lines.push_new(host, 1);
+    lines.resolved(host, 0.0, Some((address(1), Seconds(60.0))));
+    lines.push_new(host, PageId(1));
     assert!(matches!(lines.next(0.0), Turn::Robots { .. }));
     lines.ended(host, address(1), 2.0, fine(), 0);
-    lines.set_robots(host, 2.0, 1e9, 20.0);
+    lines.set_robots(host, 2.0, 1e9, Seconds(20.0));
     assert_eq!(lines.next(3.0), Turn::Wait(22.0));
 }
 
@@ -125,10 +125,10 @@ fn several_at_a_time_are_spread_over_the_hosts() {
     for last in 1..=3 {
         let host = open_host(&mut lines, address(last));
         for page in 0..10 {
-            lines.push_new(host, page);
+            lines.push_new(host, PageId(page));
         }
     }
-    let hosts: Vec<u32> = (0..6).map(|_| visit(lines.next(1.0)).0).collect();
+    let hosts: Vec<u32> = (0..6).map(|_| visit(lines.next(1.0)).0.0).collect();
     assert_eq!(hosts, [0, 1, 2, 0, 1, 2]);
 }
 
@@ -136,10 +136,10 @@ fn several_at_a_time_are_spread_over_the_hosts() {
 fn an_errand_goes_first_and_needs_no_robots() {
     let mut lines = Lines::new(fixed(1.0), 0.0);
     let host = lines.add_host("a.test", Courtesy::default(), 0.0);
-    lines.push_new(host, 1);
+    lines.push_new(host, PageId(1));
     lines.push_errand(host, 9);
     assert_eq!(lines.next(0.0), Turn::Resolve(host));
-    lines.resolved(host, 0.0, Some((address(1), 60.0)));
+    lines.resolved(host, 0.0, Some((address(1), Seconds(60.0))));
     let errand = Turn::Errand {
         host,
         errand: 9,
@@ -160,8 +160,8 @@ fn new_and_due_pages_share_the_turns() {
     let mut lines = Lines::new(rules, 0.0);
     let host = open_host(&mut lines, address(1));
     for page in 0..100 {
-        lines.push_new(host, page);
-        lines.push_due(host, 1000 + page);
+        lines.push_new(host, PageId(page));
+        lines.push_due(host, PageId(1000 + page));
     }
     let mut new = 0;
     for _ in 0..40 {
@@ -183,7 +183,7 @@ fn the_budget_holds_in_requests_and_in_bytes() {
     let mut lines = Lines::new(rules, 0.0);
     let host = open_host(&mut lines, address(1));
     for page in 0..100 {
-        lines.push_new(host, page);
+        lines.push_new(host, PageId(page));
     }
     let mut now = 10.0;
     let mut visits = 0;
@@ -213,7 +213,7 @@ fn a_turn_within_the_same_microsecond_has_come() {
     assert!(now < then && ticks(now) == ticks(then));
     let mut lines = Lines::new(fixed(10.0), then);
     let host = open_host(&mut lines, address(1));
-    lines.push_new(host, 1);
+    lines.push_new(host, PageId(1));
     lines.hold(host, then);
     assert_eq!(visit(lines.next(now)), (host, 1));
 }
@@ -231,14 +231,14 @@ fn a_page_that_is_tried_again_counts_once() {
     };
     let mut lines = Lines::new(rules, 0.0);
     let host = open_host(&mut lines, address(1));
-    (0..3).for_each(|page| lines.push_new(host, page));
+    (0..3).for_each(|page| lines.push_new(host, PageId(page)));
     let before = lines.interval(host);
     let mut now = 0.0;
     for _ in 0..50 {
         now += 1e6;
         let (_, page) = visit(lines.next(now));
         lines.ended(host, address(1), now, Answer::Silent, 0);
-        lines.push_again(host, page);
+        lines.push_again(host, PageId(page));
     }
     let extra = lines.courtesy(host).extra;
     assert!((lines.interval(host) - extra - before).abs() < 1e-9);
@@ -255,11 +255,11 @@ fn a_closed_host_waits_for_its_hours_and_keeps_nobody_waiting() {
     };
     lines.set_manners(shop, manners);
     lines.close(1, 100.0);
-    lines.resolved(shop, 0.0, Some((address(1), f64::INFINITY)));
+    lines.resolved(shop, 0.0, Some((address(1), Seconds(f64::INFINITY))));
     let other = open_host(&mut lines, address(2));
-    lines.push_new(shop, 1);
-    lines.push_due(shop, 2);
-    lines.push_due(other, 3);
+    lines.push_new(shop, PageId(1));
+    lines.push_due(shop, PageId(2));
+    lines.push_due(other, PageId(3));
     assert_eq!((lines.due_waiting(), lines.due_soon(5.0)), (2, 1));
     assert_eq!(visit(lines.next(5.0)), (other, 3));
     lines.ended(other, address(2), 5.0, fine(), 0);
@@ -283,8 +283,8 @@ fn a_closed_host_waits_for_its_hours_and_keeps_nobody_waiting() {
 fn parts_of_pages_come_with_them_and_keep_none_waiting() {
     let mut lines = Lines::new(fixed(1.0), 0.0);
     let host = open_host(&mut lines, address(1));
-    (0..6).for_each(|page| lines.push_new(host, page));
-    (90..93).for_each(|part| lines.push_part(host, part));
+    (0..6).for_each(|page| lines.push_new(host, PageId(page)));
+    (90..93).for_each(|part| lines.push_part(host, PageId(part)));
     assert_eq!(lines.waiting_at(host), (9, 0));
     let mut order = Vec::new();
     for second in 0..9 {
@@ -301,16 +301,16 @@ fn pages_of_hosts_that_do_not_move_are_not_due_soon() {
     let mut lines = Lines::new(fixed(1.0), 0.0);
     let patient = open_host(&mut lines, address(1));
     let moves = open_host(&mut lines, address(2));
-    let neighbours: Vec<u32> = (0..50).map(|_| open_host(&mut lines, address(3))).collect();
+    let neighbours: Vec<HostId> = (0..50).map(|_| open_host(&mut lines, address(3))).collect();
     assert_eq!(lines.due_soon(0.0), 0);
     for page in 0..100 {
-        lines.push_due(patient, page);
+        lines.push_due(patient, PageId(page));
     }
     // it can be asked for one page at a time
     assert_eq!((lines.due_waiting(), lines.due_soon(0.0)), (100, 4));
-    lines.push_due(moves, 200);
+    lines.push_due(moves, PageId(200));
     for &host in &neighbours {
-        lines.push_due(host, 300 + host);
+        lines.push_due(host, PageId(300 + host.0));
     }
     // of those who share an address, one has the next turn
     assert_eq!(lines.due_soon(1.0), 6);
@@ -320,7 +320,7 @@ fn pages_of_hosts_that_do_not_move_are_not_due_soon() {
     };
     lines.ended(patient, address(1), 1.0, busy, 0);
     assert_eq!(lines.due_soon(1.0), 2);
-    lines.push_due(patient, 101);
+    lines.push_due(patient, PageId(101));
     assert_eq!((lines.due_waiting(), lines.due_soon(2.0)), (151, 2));
     // nobody waits for a host that was taken away
     lines.bar(moves);
@@ -344,9 +344,9 @@ fn an_address_puts_up_with_what_its_most_delicate_host_does() {
             hours: 0,
         };
         lines.set_manners(host, manners);
-        lines.resolved(host, 0.0, Some((at, f64::INFINITY)));
+        lines.resolved(host, 0.0, Some((at, Seconds(f64::INFINITY))));
         for page in 0..5 {
-            lines.push_new(host, page);
+            lines.push_new(host, PageId(page));
         }
         host
     };

@@ -3,6 +3,7 @@
 use super::line::Place;
 use super::{Lines, is_later};
 use crate::politeness::Courtesy;
+use ground::HostId;
 use std::cmp::Reverse;
 use std::net::IpAddr;
 
@@ -38,7 +39,7 @@ pub enum Waiting {
 pub struct Greedy {
     /// The hosts to which requests are under way: those of the site or network that holds more than
     /// its share, and most; where none does, all.
-    pub hosts: Vec<u32>,
+    pub hosts: Vec<HostId>,
     /// Whether they hold more than their share.
     pub above_share: bool,
     /// So many requests would have to be given up, and no more.
@@ -65,8 +66,8 @@ impl Lines {
     }
 
     /// New and due pages that wait for this host.
-    pub fn waiting_at(&self, host: u32) -> (usize, usize) {
-        let line = &self.hosts[host as usize];
+    pub fn waiting_at(&self, host: HostId) -> (usize, usize) {
+        let line = &self.hosts[host.index()];
         (line.new.len() + line.parts.len(), line.due.len())
     }
 
@@ -81,40 +82,40 @@ impl Lines {
     }
 
     /// The host's standing.
-    pub fn courtesy(&self, host: u32) -> &Courtesy {
-        &self.hosts[host as usize].courtesy
+    pub fn courtesy(&self, host: HostId) -> &Courtesy {
+        &self.hosts[host.index()].courtesy
     }
 
     /// Where the host was last found.
-    pub fn address(&self, host: u32) -> Option<IpAddr> {
-        let number = self.hosts[host as usize].address?;
-        Some(self.addresses[number as usize].ip)
+    pub fn address(&self, host: HostId) -> Option<IpAddr> {
+        let number = self.hosts[host.index()].address?;
+        Some(self.addresses[number.index()].ip)
     }
 
     /// No request to the address before then.
     pub fn address_not_before(&self, ip: IpAddr) -> f64 {
         let number = self.address_numbers.get(&ip);
-        number.map_or(0.0, |&number| self.addresses[number as usize].not_before)
+        number.map_or(0.0, |&number| self.addresses[number.index()].not_before)
     }
 
     /// The time between two requests to this host, as things stand.
-    pub fn interval(&self, host: u32) -> f64 {
-        let line = &self.hosts[host as usize];
+    pub fn interval(&self, host: HostId) -> f64 {
+        let line = &self.hosts[host.index()];
         line.courtesy.interval(line.manners.interval, line.pages)
     }
 
     /// Requests at a time to this host.
-    pub fn parallel(&self, host: u32) -> u16 {
-        self.hosts[host as usize].manners.parallel
+    pub fn parallel(&self, host: HostId) -> u16 {
+        self.hosts[host.index()].manners.parallel
     }
 
     /// The host's hours, by number.
-    pub fn hours(&self, host: u32) -> u8 {
-        self.hosts[host as usize].manners.hours
+    pub fn hours(&self, host: HostId) -> u8 {
+        self.hosts[host.index()].manners.hours
     }
 
     /// Until when its hours keep the host closed.
-    pub(super) fn closed_until(&self, host: u32) -> f64 {
+    pub(super) fn closed_until(&self, host: HostId) -> f64 {
         self.closed[usize::from(self.hours(host))]
     }
 
@@ -136,8 +137,8 @@ impl Lines {
     /// is none that it may have.
     pub fn greediest(&mut self, now: f64) -> Option<Greedy> {
         self.advance(now);
-        let groups = |host: u32| super::Groups {
-            tempo: self.hosts[host as usize].hindered_by(),
+        let groups = |host: HostId| super::Groups {
+            tempo: self.hosts[host.index()].hindered_by(),
             ..self.groups(host)
         };
         let held: Vec<_> = (self.asked.iter())
@@ -159,9 +160,9 @@ impl Lines {
     }
 
     /// What the host waits for at `now`.
-    pub fn waiting(&self, host: u32, now: f64) -> Waiting {
-        let line = &self.hosts[host as usize];
-        let address = line.address.map(|number| &self.addresses[number as usize]);
+    pub fn waiting(&self, host: HostId, now: f64) -> Waiting {
+        let line = &self.hosts[host.index()];
+        let address = line.address.map(|number| &self.addresses[number.index()]);
         if line.barred {
             Waiting::ForOwner
         } else if line.is_empty() {
@@ -173,7 +174,7 @@ impl Lines {
         } else if line.under_way >= line.manners.parallel {
             Waiting::ForAnswer
         } else if line.place == Place::Unopened {
-            Waiting::ForOpening(self.sites[line.site as usize].unopened())
+            Waiting::ForOpening(self.sites[line.site.index()].unopened())
         } else if is_later(self.closed_until(host), now) {
             Waiting::ForHours(self.closed_until(host))
         } else if is_later(line.courtesy.not_before, now) {

@@ -2,7 +2,8 @@
 
 use super::line::{Place, Trust};
 use super::share::Groups;
-use super::{CREDIT, Lines, Turn, Whose, is_later, ticks};
+use super::{AddressId, CREDIT, Lines, SiteId, Turn, Whose, is_later, ticks};
+use ground::HostId;
 use std::cmp::Reverse;
 
 impl Lines {
@@ -17,12 +18,12 @@ impl Lines {
             match whose {
                 Whose::Host(host) => self.approach(host, now),
                 Whose::Address(address) => {
-                    self.addresses[address as usize].timed = false;
+                    self.addresses[address.index()].timed = false;
                     self.offer_first(address, now);
                 }
                 Whose::Site(site) => {
-                    if self.sites[site as usize].timed == Some(at) {
-                        self.sites[site as usize].timed = None;
+                    if self.sites[site.index()].timed == Some(at) {
+                        self.sites[site.index()].timed = None;
                         self.open_hosts(site, now);
                     }
                 }
@@ -36,9 +37,9 @@ impl Lines {
     }
 
     /// Puts a host that stands nowhere to the beginning of its way.
-    pub(super) fn place(&mut self, host: u32) {
+    pub(super) fn place(&mut self, host: HostId) {
         self.claim(host);
-        let line = &mut self.hosts[host as usize];
+        let line = &mut self.hosts[host.index()];
         if line.place != Place::Nowhere || line.rests() {
             return;
         }
@@ -46,7 +47,7 @@ impl Lines {
             let number = line.site;
             self.stand(host, Place::Unopened);
             self.unopened += 1;
-            self.sites[number as usize].push(host);
+            self.sites[number.index()].push(host);
             self.time_site(number, f64::NEG_INFINITY);
         } else {
             let at = line.courtesy.not_before.max(self.opening);
@@ -56,8 +57,8 @@ impl Lines {
         }
     }
 
-    pub(super) fn time_site(&mut self, number: u32, at: f64) {
-        let site = &mut self.sites[number as usize];
+    pub(super) fn time_site(&mut self, number: SiteId, at: f64) {
+        let site = &mut self.sites[number.index()];
         if site.timed.is_none_or(|timed| ticks(at) < timed) {
             site.timed = Some(ticks(at));
             self.at_instant(at, Whose::Site(number));
@@ -65,15 +66,15 @@ impl Lines {
     }
 
     /// Opens the hosts that the site has earned.
-    fn open_hosts(&mut self, number: u32, now: f64) {
-        while let Some(host) = self.sites[number as usize].open(now) {
+    fn open_hosts(&mut self, number: SiteId, now: f64) {
+        while let Some(host) = self.sites[number.index()].open(now) {
             self.unopened -= 1;
-            self.hosts[host as usize].trust = Trust::Paid;
+            self.hosts[host.index()].trust = Trust::Paid;
             self.stand(host, Place::Nowhere);
             self.count_allowed(host);
             self.place(host);
         }
-        let site = &self.sites[number as usize];
+        let site = &self.sites[number.index()];
         if site.unopened() > 0 {
             let at = site.next();
             self.time_site(number, at);
@@ -81,10 +82,10 @@ impl Lines {
     }
 
     /// A host's own time has come: on to its address, or to where that is asked for.
-    fn approach(&mut self, host: u32, now: f64) {
+    fn approach(&mut self, host: HostId, now: f64) {
         let closed_until = self.closed_until(host);
         self.stand(host, Place::Nowhere);
-        let line = &self.hosts[host as usize];
+        let line = &self.hosts[host.index()];
         if line.rests() {
             return; // placed again by whoever ends that
         }
@@ -92,7 +93,7 @@ impl Lines {
             self.place(host);
         } else if let Some(address) = line.address {
             self.join(host, address);
-            if !self.addresses[address as usize].timed {
+            if !self.addresses[address.index()].timed {
                 self.offer_first(address, now);
             }
         } else {
@@ -102,16 +103,16 @@ impl Lines {
         }
     }
 
-    fn join(&mut self, host: u32, address: u32) {
+    fn join(&mut self, host: HostId, address: AddressId) {
         self.stand(host, Place::AtAddress);
-        let line = &self.hosts[host as usize];
-        let site = self.sites[line.site as usize].group;
-        self.addresses[address as usize].join(host, site, line.goes_first());
+        let line = &self.hosts[host.index()];
+        let site = self.sites[line.site.index()].group;
+        self.addresses[address.index()].join(host, site, line.goes_first());
     }
 
     /// Sees to it that this is done in time.
-    pub(super) fn time_address(&mut self, number: u32) {
-        let address = &mut self.addresses[number as usize];
+    pub(super) fn time_address(&mut self, number: AddressId) {
+        let address = &mut self.addresses[number.index()];
         let is_free = !address.offered && address.under_way < address.parallel;
         if is_free && address.is_waited_for() && !address.timed {
             address.timed = true;
@@ -121,36 +122,36 @@ impl Lines {
     }
 
     /// Offers the first host of the address a connection, as soon as the address may be asked.
-    fn offer_first(&mut self, number: u32, now: f64) {
+    fn offer_first(&mut self, number: AddressId, now: f64) {
         let opening = self.opening;
-        let address = &mut self.addresses[number as usize];
+        let address = &mut self.addresses[number.index()];
         if address.offered || address.under_way >= address.parallel {
             return; // timed again by whoever ends that
         }
         if is_later(address.not_before.max(opening), now) {
             return self.time_address(number);
         }
-        while let Some(host) = self.addresses[number as usize].pop() {
+        while let Some(host) = self.addresses[number.index()].pop() {
             self.stand(host, Place::Nowhere);
-            if self.hosts[host as usize].rests() {
+            if self.hosts[host.index()].rests() {
                 continue;
             }
             self.stand(host, Place::Offered);
-            self.addresses[number as usize].offered = true;
-            let tempo = self.hosts[host as usize].tempo();
+            self.addresses[number.index()].offered = true;
+            let tempo = self.hosts[host.index()].tempo();
             let groups = self.groups(host);
             return self.shares.offer(host, Groups { tempo, ..groups });
         }
     }
 
     /// The turn of a host that was offered one, unless it has to wait after all.
-    pub(super) fn turn_of(&mut self, host: u32, now: f64) -> Option<Turn> {
+    pub(super) fn turn_of(&mut self, host: HostId, now: f64) -> Option<Turn> {
         let closed_until = self.closed_until(host);
         self.stand(host, Place::Nowhere);
-        let line = &mut self.hosts[host as usize];
+        let line = &mut self.hosts[host.index()];
         let number = line.address;
         if let Some(number) = number {
-            self.addresses[number as usize].offered = false;
+            self.addresses[number.index()].offered = false;
         }
         let not_before = line.courtesy.not_before.max(closed_until);
         let must_wait = line.rests() || is_later(not_before, now);
@@ -173,9 +174,9 @@ impl Lines {
     }
 
     /// A request to a host, whose own time has come, at its address.
-    fn request(&mut self, host: u32, number: u32, now: f64) -> Option<Turn> {
-        let line = &mut self.hosts[host as usize];
-        let address = &mut self.addresses[number as usize];
+    fn request(&mut self, host: HostId, number: AddressId, now: f64) -> Option<Turn> {
+        let line = &mut self.hosts[host.index()];
+        let address = &mut self.addresses[number.index()];
         let wants_robots = line.errands.is_empty() && line.needs_robots(now);
         let is_busy = address.under_way >= address.parallel;
         if is_busy || is_later(address.not_before, now) || wants_robots && line.rise() {

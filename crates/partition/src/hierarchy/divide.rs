@@ -26,6 +26,8 @@ pub struct Division<'a> {
     pub balance: Balance,
     /// The vertex of each robot, or none at all.
     pub robots: &'a [Vertex],
+    /// Vertices that belong to a robot, whatever the balance.
+    pub fixed: &'a [(Vertex, u32)],
     /// The robots' earlier shares.
     pub previous: Option<Previous<'a>>,
     /// Same seed, same answer.
@@ -56,7 +58,7 @@ fn repaired(tree: &Tree, division: &Division, mut part: Vec<u32>) -> Vec<u32> {
     let mut task = Task::new(division.graph, tree.capacities(), division.balance);
     task.robots = division.robots;
     task.previous = division.previous;
-    let prepared = prepare_divided(&task, &part);
+    let prepared = prepare_divided(&task, division.fixed, &part);
     let instance = prepared.instance(&task);
     // those of a history are new
     part.resize(instance.graph.len(), FREE);
@@ -114,10 +116,10 @@ fn divide(
             part,
             price: whole.price,
         });
-    let fixed: Vec<(Vertex, u32)> = (0..)
-        .zip(division.robots)
-        .filter_map(|(robot, vertex)| {
-            let here = share.binary_search(vertex).ok()? as Vertex;
+    let robots = division.robots.iter().copied().zip(0..);
+    let fixed: Vec<(Vertex, u32)> = (robots.chain(division.fixed.iter().copied()))
+        .filter_map(|(vertex, robot)| {
+            let here = share.binary_search(&vertex).ok()? as Vertex;
             Some((here, member_of(robot)?))
         })
         .collect();

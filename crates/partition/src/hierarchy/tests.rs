@@ -26,6 +26,7 @@ fn two_levels_keep_more_within_groups_than_a_flat_partition() {
         graph: &graph,
         balance: Balance::pages(0.05),
         robots: &[],
+        fixed: &[],
         previous: None,
         seed: 1,
     };

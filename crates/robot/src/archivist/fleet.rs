@@ -9,6 +9,7 @@ use crate::offline;
 use crate::reading::Rules;
 use crate::seam::{self, Seam, name_of};
 use fetch::AddressRules;
+use fleet::counts::Reading;
 use fleet::identity::Unit;
 use fleet::io::{Input, Token};
 use fleet::moves::Ages;
@@ -18,7 +19,7 @@ use fleet::robot::Share;
 use fleet::wire::limits;
 use frontier::key::parse_link;
 use frontier::robots::{Fetched, MAX_REDIRECTS, Standing};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use storage::{
@@ -116,13 +117,15 @@ impl Archivist {
         Ok(here + usize::from(elsewhere.copied().unwrap_or(0)))
     }
 
-    /// Passes on what a visit found: the row for those who take over, and URLs that are not known here.
+    /// Passes on what a visit found: the row for those who take over, URLs that are not known here, and the
+    /// links of a page that was read for the first time.
     pub(super) fn report(
         &mut self,
         page: PageId,
-        host: u32,
+        host: HostId,
         row: Option<&PageRow>,
         redirects: usize,
+        read: Option<&[Found]>,
     ) -> storage::Result<()> {
         let Some(member) = &mut self.member else {
             return Ok(());
@@ -132,7 +135,7 @@ impl Archivist {
             return Ok(());
         }
         let address = self.store.address(page)?;
-        let origin = self.store.host_row(HostId(host))?.name;
+        let origin = self.store.host_row(host)?.name;
         if redirects > 0
             && let Some(target) = strangers.first()
         {
@@ -143,11 +146,13 @@ impl Archivist {
             .map(|found| seam.parcel(found, redirects, Some(&address.url)))
             .collect();
         let server = Url::parse(&origin).ok();
+        let read = read.zip(server.as_ref());
+        let read = read.map(|(links, url)| reading(name_of(url), links));
         let server = server.and_then(|url| seam.server(name_of(&url)));
         match (row, server) {
             (Some(row), Some(server)) => {
                 let row = moving::log_entry(&origin, &address, row, seam.now())?;
-                seam.visited(Unit::Server(server), row.into(), links);
+                seam.visited(Unit::Server(server), row.into(), links, read);
             }
             _ => seam.found(links),
         }
@@ -184,7 +189,7 @@ impl Archivist {
         let origin = match of {
             Of::Host(host) => {
                 stored.fleet.asked.push(*host);
-                self.store.host_row(HostId(*host))?.name.into()
+                self.store.host_row(*host)?.name.into()
             }
             Of::Peer(origin) => origin.clone(),
         };
@@ -514,6 +519,19 @@ impl Archivist {
             batch.pages.extend(left);
         }
         Ok(())
+    }
+}
+
+/// Where a page's links lead, host by host.
+fn reading(name: &str, links: &[Found]) -> Reading {
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    for link in links.iter().filter(|link| link.depth != REQUISITE) {
+        *counts.entry(name_of(&link.url)).or_default() += 1;
+    }
+    let links = counts.into_iter().map(|(name, count)| (name.into(), count));
+    Reading {
+        name: name.into(),
+        links: links.collect(),
     }
 }
 

@@ -25,7 +25,7 @@ fn visited(page: PageId, wall: f64, outcome: Outcome, links: Vec<Found>) -> Writ
     Write::Visited(Box::new(Visited {
         done: Done {
             page,
-            host: 0,
+            host: HostId(0),
             new: false,
             at: Now { at: wall, wall },
             result: VisitResult::Copy {

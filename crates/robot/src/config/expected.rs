@@ -108,6 +108,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "names with their addresses such as { \"www.example.org\" = [\"192.0.2.7\"] }",
     ),
     (
+        "fetch.source",
+        "an address of this machine such as \"192.0.2.7\"",
+    ),
+    (
         "fetch.dns_server",
         "an address and a port such as \"192.0.2.53:53\"",
     ),
@@ -115,6 +119,23 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "metrics.listen",
         "an address and a port such as \"127.0.0.1:9600\"",
+    ),
+    (
+        "dashboard.listen",
+        "an address and a port such as \"127.0.0.1:9601\"",
+    ),
+    ("dashboard.token_file", "a file such as \"dashboard.token\""),
+    (
+        "dashboard.token_env",
+        "the name of a variable such as \"DASHBOARD_TOKEN\"",
+    ),
+    (
+        "dashboard.names",
+        "a list of names such as [\"crawl.example.org\"]",
+    ),
+    (
+        "dashboard.replay",
+        "a URL such as \"http://127.0.0.1:8080/kept/\"",
     ),
     ("log.file", "a file such as \"crawl.log\""),
     (

@@ -7,7 +7,7 @@ use crate::view::{HostView, PageWait, Status};
 use freshness::revisits::Limit;
 use frontier::lines::Waiting;
 use frontier::robots::{Standing, Verdict};
-use storage::PageId;
+use storage::{HostId, PageId};
 
 /// Hosts shown as the slowest.
 const SLOWEST: usize = 5;
@@ -47,14 +47,14 @@ impl Keeper {
             self.next_due
         };
         status.next_due_in = next.is_finite().then_some((next - at).max(0.0));
-        let mut slowest: Vec<(f64, u32)> = (0..self.lines.hosts())
+        let mut slowest: Vec<(f64, HostId)> = (self.lines.hosts())
             .map(|host| (self.lines.courtesy(host).response, host))
             .filter(|&(response, _)| response > 0.0)
             .collect();
         slowest.sort_by(|a, b| b.0.total_cmp(&a.0));
         slowest.truncate(SLOWEST);
         let named =
-            |(response, host): (f64, u32)| (self.hosts[host as usize].origin.clone(), response);
+            |(response, host): (f64, HostId)| (self.hosts[host.index()].origin.clone(), response);
         status.slowest_hosts = slowest.into_iter().map(named).collect();
     }
 
@@ -71,12 +71,12 @@ impl Keeper {
 
     /// All hosts, as they are scheduled.
     pub fn hosts(&self, now: Now) -> Vec<HostView> {
-        let hosts = 0..self.lines.hosts();
+        let hosts = self.lines.hosts();
         hosts.map(|host| self.host_view(now, host)).collect()
     }
 
-    fn host_view(&self, now: Now, host: u32) -> HostView {
-        let known = &self.hosts[host as usize];
+    fn host_view(&self, now: Now, host: HostId) -> HostView {
+        let known = &self.hosts[host.index()];
         let courtesy = self.lines.courtesy(host);
         let (new_waiting, due_waiting) = self.lines.waiting_at(host);
         HostView {
@@ -93,7 +93,7 @@ impl Keeper {
         }
     }
 
-    pub(super) fn host_waits_for(&self, host: u32, now: Now) -> String {
+    pub(super) fn host_waits_for(&self, host: HostId, now: Now) -> String {
         let at = now.at;
         if self.is_given_up(host) {
             return "nothing: it was given up".into();
@@ -104,7 +104,7 @@ impl Keeper {
             return format!("its hours ({hours}), {left} more");
         }
         let words = waiting_words(waiting, at);
-        match self.hosts[host as usize].no_address {
+        match self.hosts[host.index()].no_address {
             Some(cause) => format!("{words} (no address: {})", crate::cause::word(cause)),
             None => words,
         }
@@ -112,8 +112,7 @@ impl Keeper {
 
     /// How a page is scheduled.
     pub fn page(&self, now: Now, page: PageId) -> PageWait {
-        let page = page.0;
-        if page as usize >= self.pages.len() {
+        if page.index() >= self.pages.len() {
             return PageWait::default();
         }
         let host = self.pages.host(page);

@@ -7,6 +7,7 @@ use super::work::Ticket;
 use crate::clock::Now;
 use crate::message::{Arrived, Of, Order, Write};
 use frontier::robots::{Fetched, Standing};
+use ground::Seconds;
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -22,13 +23,13 @@ const PATIENCE: f64 = 300.0;
 pub(super) struct Fleet {
     /// The servers of names, and the hosts at each.
     servers: HashMap<String, IpAddr>,
-    hosts: HashMap<IpAddr, Vec<u32>>,
+    hosts: HashMap<IpAddr, Vec<HostId>>,
     /// Servers that are ours alone, and from when on.
     open: HashMap<IpAddr, f64>,
     /// Servers whose last requests end, and by which the fleet knows that.
     closing: BTreeMap<IpAddr, u64>,
     /// Hosts whose robots.txt another robot fetches, and how long that is waited for.
-    awaited: BTreeMap<u32, f64>,
+    awaited: BTreeMap<HostId, f64>,
     /// robots.txt files that are fetched for others, by ticket.
     favours: HashMap<u64, Arc<str>>,
     quiet: bool,
@@ -55,9 +56,9 @@ impl Keeper {
     }
 
     /// A host that is new here waits until its server is ours.
-    pub(super) fn bar_until_ours(&mut self, host: u32) {
+    pub(super) fn bar_until_ours(&mut self, host: HostId) {
         let Some(fleet) = &mut self.fleet else { return };
-        let name = &self.hosts[host as usize].name;
+        let name = &self.hosts[host.index()].name;
         let server = fleet.servers.get(name).copied();
         if let Some(server) = server {
             fleet.hosts.entry(server).or_default().push(host);
@@ -68,11 +69,11 @@ impl Keeper {
         }
     }
 
-    pub(super) fn resolve_bound(&mut self, at: f64, host: u32) {
-        let name = &self.hosts[host as usize].name;
+    pub(super) fn resolve_bound(&mut self, at: f64, host: HostId) {
+        let name = &self.hosts[host.index()].name;
         let server = (self.fleet.as_ref()).and_then(|fleet| fleet.servers.get(name).copied());
         self.lines
-            .resolved(host, at, server.map(|server| (server, FOR_GOOD)));
+            .resolved(host, at, server.map(|server| (server, Seconds(FOR_GOOD))));
     }
 
     pub(super) fn ordered(&mut self, now: Now, order: Order) {
@@ -105,7 +106,7 @@ impl Keeper {
             return;
         }
         let late = fleet.awaited.iter().filter(|(_, until)| **until <= now.at);
-        let late: Vec<u32> = late.map(|(host, _)| *host).collect();
+        let late: Vec<HostId> = late.map(|(host, _)| *host).collect();
         for host in late {
             self.robots_unknown(now, host);
         }
@@ -141,7 +142,7 @@ impl Keeper {
     pub(super) fn hosts_arrived(&mut self, now: Now, hosts: Vec<(HostId, Vec<u8>)>) {
         for (host, blob) in hosts {
             if let Ok(kept) = serde_json::from_slice::<KeptHost>(&blob) {
-                self.adopt_host(now, host.0, kept);
+                self.adopt_host(now, host, kept);
             }
         }
     }
@@ -151,19 +152,19 @@ impl Keeper {
         if arrived.is_empty() {
             return;
         }
-        let mut hosts: Vec<u32> = arrived.iter().map(|one| one.host.0).collect();
+        let mut hosts: Vec<HostId> = arrived.iter().map(|one| one.host).collect();
         hosts.sort_unstable();
         hosts.dedup();
         // those that wait already may have been visited elsewhere
         let waiting = hosts
             .into_iter()
             .flat_map(|host| self.lines.take_pages(host));
-        let waiting: Vec<u32> = waiting.collect();
+        let waiting: Vec<PageId> = waiting.collect();
         for &page in &waiting {
             self.pages.set(page, Stage::Idle);
         }
         for one in arrived {
-            let page = one.page.0;
+            let page = one.page;
             if self.pages.stage(page) == Stage::Elsewhere {
                 self.status.pages_elsewhere -= u64::from(!one.requisite);
             } else {
@@ -181,7 +182,7 @@ impl Keeper {
 
     /// Hosts, with their pages, that another robot has from now on.
     pub(super) fn hosts_left(&mut self, now: Now, (hosts, left): (Vec<HostId>, Vec<PageId>)) {
-        for HostId(host) in hosts {
+        for host in hosts {
             for page in self.lines.take_pages(host) {
                 self.pages.set(page, Stage::Idle);
             }
@@ -193,16 +194,16 @@ impl Keeper {
             self.lines.forget_pages(host);
         }
         for page in left {
-            if self.pages.stage(page.0) != Stage::Elsewhere {
-                self.clear(now, page.0);
-                self.status.pages_elsewhere += u64::from(!self.requisites.has(page.0));
-                self.pages.set(page.0, Stage::Elsewhere);
+            if self.pages.stage(page) != Stage::Elsewhere {
+                self.clear(now, page);
+                self.status.pages_elsewhere += u64::from(!self.requisites.has(page));
+                self.pages.set(page, Stage::Elsewhere);
             }
         }
     }
 
     /// Nothing that was known of a page counts any more.
-    fn clear(&mut self, now: Now, page: u32) {
+    fn clear(&mut self, now: Now, page: PageId) {
         self.gone.remove(&page);
         self.excluded.remove(&page);
         if self.revisits.keeps(page) {
@@ -231,7 +232,7 @@ impl Keeper {
     }
 
     /// Other robots fetch these hosts' robots.txt.
-    pub(super) fn robots_asked(&mut self, now: Now, hosts: &[u32]) {
+    pub(super) fn robots_asked(&mut self, now: Now, hosts: &[HostId]) {
         if let Some(fleet) = &mut self.fleet {
             let until = now.at + PATIENCE;
             fleet
@@ -244,18 +245,18 @@ impl Keeper {
     pub(super) fn robots_answered(&mut self, now: Now, answers: Vec<(HostId, Standing)>) {
         for (host, standing) in answers {
             let Some(fleet) = &mut self.fleet else { return };
-            if fleet.awaited.remove(&host.0).is_some() {
-                self.robots_known(now, host.0, Arc::new(standing));
+            if fleet.awaited.remove(&host).is_some() {
+                self.robots_known(now, host, Arc::new(standing));
             }
         }
     }
 
     /// robots.txt could not be had elsewhere.
-    fn robots_unknown(&mut self, now: Now, host: u32) {
+    fn robots_unknown(&mut self, now: Now, host: HostId) {
         if let Some(fleet) = &mut self.fleet {
             fleet.awaited.remove(&host);
         }
-        let previous = self.hosts[host as usize].standing.as_deref();
+        let previous = self.hosts[host.index()].standing.as_deref();
         let standing = Standing::after(previous, Fetched::Failure, None, now.at);
         self.robots_known(now, host, Arc::new(standing));
     }

@@ -2,14 +2,15 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use storage::PageId;
 
 /// Pages to be tried at a later time.
 #[derive(Debug, Default)]
-pub(super) struct Later(BinaryHeap<Reverse<(u64, u32)>>);
+pub(super) struct Later(BinaryHeap<Reverse<(u64, PageId)>>);
 
 impl Later {
     /// Tries the page at `at`.
-    pub fn push(&mut self, at: f64, page: u32) {
+    pub fn push(&mut self, at: f64, page: PageId) {
         self.0.push(Reverse(((at * 1e3) as u64, page)));
     }
 
@@ -21,7 +22,7 @@ impl Later {
     }
 
     /// Takes out something that is due.
-    pub fn pop(&mut self, at: f64) -> Option<u32> {
+    pub fn pop(&mut self, at: f64) -> Option<PageId> {
         if self.next() > at {
             return None;
         }

@@ -8,9 +8,11 @@ use frontier::politeness::{Answer, Courtesy};
 use frontier::retry_after;
 use frontier::robots::{Fetched, Standing, Verdict};
 use frontier::trap::Halved;
+use ground::Seconds;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::sync::Arc;
+use storage::HostId;
 use url::Url;
 
 /// A delay that differs by more than this share is told to the policy.
@@ -33,7 +35,7 @@ pub(super) struct Host {
     pub no_address: Option<u8>,
     /// Whether its robots.txt is obeyed.
     pub obeyed: bool,
-    /// Every so-manieth conditional request to it is made without conditions.
+    /// Every Nth conditional request to it is made without conditions.
     pub audit_every: u32,
     /// The delay the policy knows.
     told: f64,
@@ -113,12 +115,12 @@ impl Keeper {
             given_up: false,
         });
         self.status.hosts += 1;
-        self.revisits.add_host(now.at, told);
+        self.revisits.add_host(now.at, Seconds(told));
         self.bar_until_ours(number);
     }
 
     /// A host's address was sought.
-    pub(super) fn resolved(&mut self, now: Now, host: u32, sought: Result<(IpAddr, f64), u8>) {
+    pub(super) fn resolved(&mut self, now: Now, host: HostId, sought: Result<(IpAddr, f64), u8>) {
         if let Err(cause) = sought {
             self.count_failure_of_host(cause);
         }
@@ -127,6 +129,7 @@ impl Keeper {
         if found.is_none() {
             self.robots_out_of_reach(now, host);
         }
+        let found = found.map(|(address, seconds)| (address, Seconds(seconds)));
         self.lines.resolved(host, now.at, found);
         if let Err(cause) = sought {
             self.address_failed(host, cause);
@@ -137,12 +140,12 @@ impl Keeper {
     /// DNS named its addresses in another order.
     fn same_address_for_same_name(
         &mut self,
-        host: u32,
+        host: HostId,
         at: f64,
         found: Option<(IpAddr, f64)>,
     ) -> Option<(IpAddr, f64)> {
         let (address, seconds) = found?;
-        let name = &self.hosts[host as usize].name;
+        let name = &self.hosts[host.index()].name;
         match self.addresses.get(name) {
             Some(&(known, until)) if until > at => Some((known, until - at)),
             _ => {
@@ -152,7 +155,7 @@ impl Keeper {
         }
     }
 
-    pub(super) fn robots_known(&mut self, now: Now, of: u32, standing: Arc<Standing>) {
+    pub(super) fn robots_known(&mut self, now: Now, of: HostId, standing: Arc<Standing>) {
         let rules = standing.rules();
         let agent = &self.config.identity.agent;
         let delay = rules
@@ -165,15 +168,16 @@ impl Keeper {
             let again = now.at + self.host_failed(of, standing.expires - now.at);
             self.lines.without_robots(of, again);
         } else {
-            self.lines.set_robots(of, now.at, standing.expires, delay);
+            self.lines
+                .set_robots(of, now.at, standing.expires, Seconds(delay));
         }
-        self.hosts[of as usize].standing = Some(standing);
+        self.hosts[of.index()].standing = Some(standing);
         self.save_host(of);
         self.tell_delay(now, of);
     }
 
-    fn admit_sitemaps(&mut self, now: Now, of: u32, rules: Option<&frontier::robots::Rules>) {
-        let origin = Url::parse(&self.hosts[of as usize].origin).ok();
+    fn admit_sitemaps(&mut self, now: Now, of: HostId, rules: Option<&frontier::robots::Rules>) {
+        let origin = Url::parse(&self.hosts[of.index()].origin).ok();
         let sitemaps: Vec<Found> = rules
             .map(frontier::robots::Rules::sitemaps)
             .unwrap_or_default()
@@ -191,20 +195,20 @@ impl Keeper {
     }
 
     /// robots.txt files that were redirected to a host without an address cannot be had.
-    fn robots_out_of_reach(&mut self, now: Now, host: u32) {
+    fn robots_out_of_reach(&mut self, now: Now, host: HostId) {
         for errand in self.lines.drop_errands(host) {
             let Some((Of::Host(of), ..)) = self.errands.remove(&errand) else {
                 continue;
             };
-            let previous = self.hosts[of as usize].standing.as_deref();
+            let previous = self.hosts[of.index()].standing.as_deref();
             let standing = Standing::after(previous, Fetched::Failure, None, now.at);
             self.robots_known(now, of, Arc::new(standing));
         }
     }
 
-    pub(super) fn host_answered(&mut self, now: Now, host: u32, answer: Answer) {
+    pub(super) fn host_answered(&mut self, now: Now, host: HostId, answer: Answer) {
         if matches!(answer, Answer::Fine { .. }) {
-            self.hosts[host as usize].trouble = 0;
+            self.hosts[host.index()].trouble = 0;
         } else {
             // what it asked for must outlive us
             self.save_host(host);
@@ -213,28 +217,25 @@ impl Keeper {
         self.tell_delay(now, host);
     }
 
-    pub(super) fn validators_judged(&mut self, host: u32, liar: bool) {
-        if liar && !self.hosts[host as usize].lies {
-            tracing::info!(
-                host = self.hosts[host as usize].origin,
-                "its validators lie"
-            );
-            self.hosts[host as usize].lies = true;
+    pub(super) fn validators_judged(&mut self, host: HostId, liar: bool) {
+        if liar && !self.hosts[host.index()].lies {
+            tracing::info!(host = self.hosts[host.index()].origin, "its validators lie");
+            self.hosts[host.index()].lies = true;
             self.save_host(host);
         }
     }
 
     /// Whoever asks why a page was never fetched must find the reason.
-    fn address_sought(&mut self, host: u32, failed: Option<u8>) {
-        if self.hosts[host as usize].no_address != failed {
-            self.hosts[host as usize].no_address = failed;
+    fn address_sought(&mut self, host: HostId, failed: Option<u8>) {
+        if self.hosts[host.index()].no_address != failed {
+            self.hosts[host.index()].no_address = failed;
             self.save_host(host);
         }
     }
 
     /// From one request to the next: they take their time besides the interval. A host that must be left alone
     /// for longer gets no more visits than that allows, or it would use up what others could have.
-    fn delay(&self, now: Now, host: u32) -> f64 {
+    fn delay(&self, now: Now, host: HostId) -> f64 {
         let courtesy = self.lines.courtesy(host);
         let opens = self.opens(now, host).map_or(0.0, |(_, opens)| opens);
         (self.lines.interval(host) + courtesy.response)
@@ -243,30 +244,30 @@ impl Keeper {
     }
 
     /// Lets the policy know how often the host may be asked, if that is news.
-    pub(super) fn tell_delay(&mut self, now: Now, host: u32) {
+    pub(super) fn tell_delay(&mut self, now: Now, host: HostId) {
         let mut delay = self.delay(now, host);
         if self.lines.waiting_at(host).0 > 0 {
             // new pages have their share of the turns
             let left = 1.0 - self.config.budget.share_of_new;
             delay /= left.max(LEAST_LEFT);
         }
-        let known = &mut self.hosts[host as usize];
+        let known = &mut self.hosts[host.index()];
         if (delay / known.told - 1.0).abs() > TOLD_WITHIN {
             known.told = delay;
-            self.revisits.set_delay(now.at, host, delay);
+            self.revisits.set_delay(now.at, host, Seconds(delay));
         }
     }
 
     /// What another robot knew of the host counts from now on.
-    pub(super) fn adopt_host(&mut self, now: Now, host: u32, kept: KeptHost) {
-        let obeyed = self.hosts[host as usize].obeyed;
+    pub(super) fn adopt_host(&mut self, now: Now, host: HostId, kept: KeptHost) {
+        let obeyed = self.hosts[host.index()].obeyed;
         let robots_until = match &kept.standing {
             _ if !obeyed => f64::INFINITY,
             Some(standing) => standing.expires,
             None => 0.0,
         };
         self.lines.adopt(host, kept.courtesy, robots_until);
-        let known = &mut self.hosts[host as usize];
+        let known = &mut self.hosts[host.index()];
         known.standing = kept.standing.map(Arc::new);
         known.lies = kept.lies;
         known.no_address = kept.no_address;
@@ -280,8 +281,8 @@ impl Keeper {
         self.tell_delay(now, host);
     }
 
-    pub(super) fn save_host(&mut self, host: u32) {
-        let known = &self.hosts[host as usize];
+    pub(super) fn save_host(&mut self, host: HostId) {
+        let known = &self.hosts[host.index()];
         let kept = KeptHost {
             courtesy: *self.lines.courtesy(host),
             standing: known.standing.as_deref().cloned(),
@@ -296,7 +297,7 @@ impl Keeper {
 
     /// At the end: when each host may be asked again.
     pub(super) fn save_hosts(&mut self, at: f64) {
-        for host in 0..self.lines.hosts() {
+        for host in self.lines.hosts() {
             if self.lines.courtesy(host).not_before > at {
                 self.save_host(host);
             }

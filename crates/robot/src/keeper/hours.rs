@@ -4,6 +4,7 @@
 use super::Keeper;
 use crate::clock::Now;
 use frontier::hours::Hours;
+use storage::HostId;
 
 /// Seconds between two looks at the wall.
 const LOOK: f64 = 60.0;
@@ -64,7 +65,7 @@ impl Keeper {
     }
 
     /// When the host opens, on the crawl's clock, if it is closed at this time of the day.
-    pub(super) fn opens(&self, now: Now, host: u32) -> Option<(Hours, f64)> {
+    pub(super) fn opens(&self, now: Now, host: HostId) -> Option<(Hours, f64)> {
         let hours = self.hours.get(self.lines.hours(host))?;
         let opens = hours.opens(now.wall)?;
         Some((hours, now.from_wall(opens)))

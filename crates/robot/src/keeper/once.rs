@@ -7,6 +7,7 @@
 use super::pages::Stage;
 use super::{Keeper, Until};
 use crate::cause;
+use storage::HostId;
 
 /// Tries of a page, of an address, of a robots.txt.
 const TRIES: u16 = 3;
@@ -31,17 +32,17 @@ pub(super) fn ask_again(until: Until) -> f64 {
 
 impl Keeper {
     /// Whether nothing more is asked of the host in this crawl.
-    pub(super) fn is_given_up(&self, host: u32) -> bool {
-        self.hosts[host as usize].given_up
+    pub(super) fn is_given_up(&self, host: HostId) -> bool {
+        self.hosts[host.index()].given_up
     }
 
     /// Counts a try that failed of a host's address or robots.txt; says in how many seconds the
     /// next one is due. After the last the host is given up.
-    pub(super) fn host_failed(&mut self, host: u32, usual: f64) -> f64 {
+    pub(super) fn host_failed(&mut self, host: HostId, usual: f64) -> f64 {
         if self.until == Until::Stopped {
             return usual;
         }
-        let known = &mut self.hosts[host as usize];
+        let known = &mut self.hosts[host.index()];
         known.failures = known.failures.saturating_add(1);
         let wait = retry_wait(known.failures);
         if wait.is_none() {
@@ -51,16 +52,16 @@ impl Keeper {
     }
 
     /// No address was found, for this cause; some are final.
-    pub(super) fn address_failed(&mut self, host: u32, cause: u8) {
+    pub(super) fn address_failed(&mut self, host: HostId, cause: u8) {
         if matches!(cause, cause::ADDRESS | cause::NAME | cause::NO_SUCH_NAME) {
-            self.hosts[host as usize].failures = TRIES;
+            self.hosts[host.index()].failures = TRIES;
         }
         self.host_failed(host, 0.0);
     }
 
     /// A request to the host had no answer, or a complaint for one.
-    pub(super) fn host_in_trouble(&mut self, host: u32) {
-        let known = &mut self.hosts[host as usize];
+    pub(super) fn host_in_trouble(&mut self, host: HostId) {
+        let known = &mut self.hosts[host.index()];
         known.trouble = known.trouble.saturating_add(1);
         if self.until == Until::FetchedOnce && known.trouble >= MOST_TROUBLE {
             self.give_up(host);
@@ -68,8 +69,8 @@ impl Keeper {
     }
 
     /// Asks nothing more of the host; its pages are found without a copy at the end.
-    fn give_up(&mut self, host: u32) {
-        self.hosts[host as usize].given_up = true;
+    fn give_up(&mut self, host: HostId) {
+        self.hosts[host.index()].given_up = true;
         for page in self.lines.take_pages(host) {
             self.pages.set(page, Stage::Idle);
         }

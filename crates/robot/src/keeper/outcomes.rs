@@ -7,6 +7,7 @@ use crate::clock::Now;
 use crate::message::{VisitResult, Visited, Write};
 use crate::overrides::PageTerms;
 use freshness::policy::Outcome;
+use storage::PageId;
 
 /// After so many failures in a row a page that was never fetched is looked at as one that is gone.
 pub(crate) const FAILURES_TO_GIVE_UP: u16 = 8;
@@ -34,7 +35,7 @@ impl Keeper {
     /// Learns from a visit and passes it on to be stored, with what was learnt.
     pub(super) fn visited(&mut self, mut visited: Visited) {
         let done = &visited.done;
-        let (page, at) = (done.page.0, done.at.at);
+        let (page, at) = (done.page, done.at.at);
         self.status.cut_links += u64::from(done.cut.links);
         self.status.cut_bodies += u64::from(done.cut.body);
         // whatever asked for the visit has its answer
@@ -93,7 +94,7 @@ impl Keeper {
     /// A copy, or the word that ours is current. What counts as a change is decided here.
     fn copied(
         &mut self,
-        page: u32,
+        page: PageId,
         terms: PageTerms,
         at: f64,
         outcome: storage::Outcome,
@@ -123,7 +124,7 @@ impl Keeper {
     }
 
     /// No copy this time: later, and later each time.
-    fn try_again(&mut self, at: f64, page: u32, new: bool, failures: u16, gone: f64) {
+    fn try_again(&mut self, at: f64, page: PageId, new: bool, failures: u16, gone: f64) {
         let wait = match self.until {
             Until::FetchedOnce => super::once::retry_wait(failures),
             Until::Stopped => Some(wait_after_failure(new, failures, gone)),
@@ -134,7 +135,7 @@ impl Keeper {
     }
 
     /// The worker that had the page fell over it; it would again.
-    pub(super) fn page_lost(&mut self, now: Now, page: u32) {
+    pub(super) fn page_lost(&mut self, now: Now, page: PageId) {
         self.pages.set(page, Stage::Idle);
         if self.requisites.has(page) {
             return self.requisite_failed(page);
@@ -146,7 +147,7 @@ impl Keeper {
         }
     }
 
-    fn forget(&mut self, page: u32, at: f64) {
+    fn forget(&mut self, page: PageId, at: f64) {
         if self.revisits.keeps(page) {
             self.revisits.drop_page(page, at);
             self.status.pages_fetched -= 1;

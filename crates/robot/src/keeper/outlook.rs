@@ -3,6 +3,7 @@
 use super::Keeper;
 use crate::clock::Now;
 use crate::view::HeldUp;
+use storage::HostId;
 
 /// Hosts shown.
 const SHOWN: usize = 3;
@@ -11,7 +12,7 @@ impl Keeper {
     /// The hosts that will be the last to have all their new pages visited, and in how many seconds, as far
     /// as is known now.
     pub(super) fn held_up(&self, now: Now) -> (Vec<HeldUp>, Option<f64>) {
-        let seconds = |host: u32| {
+        let seconds = |host: HostId| {
             let (new, _) = self.lines.waiting_at(host);
             let each = self.lines.interval(host) + self.lines.courtesy(host).response;
             let opens = self
@@ -19,7 +20,7 @@ impl Keeper {
                 .map_or(0.0, |(_, opens)| opens - now.at);
             opens + new as f64 * each / f64::from(self.lines.parallel(host))
         };
-        let mut waiting: Vec<(f64, u32)> = (0..self.lines.hosts())
+        let mut waiting: Vec<(f64, HostId)> = (self.lines.hosts())
             .filter(|&host| self.lines.waiting_at(host).0 > 0)
             .map(|host| (seconds(host), host))
             .collect();
@@ -27,7 +28,7 @@ impl Keeper {
         let longest = waiting.first().map(|(seconds, _)| *seconds);
         let shown = waiting.into_iter().take(SHOWN);
         let held_up = shown.map(|(seconds, host)| HeldUp {
-            host: self.hosts[host as usize].origin.clone(),
+            host: self.hosts[host.index()].origin.clone(),
             new_waiting: self.lines.waiting_at(host).0 as u64,
             seconds,
             waits_for: self.host_waits_for(host, now),
@@ -40,7 +41,7 @@ impl Keeper {
         let mut hosts = self.tickets.hosts(SHOWN);
         hosts.sort_unstable();
         hosts.dedup();
-        let named = |host: u32| self.hosts[host as usize].origin.clone();
+        let named = |host: HostId| self.hosts[host.index()].origin.clone();
         hosts.into_iter().map(named).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Where each page is on its way: in line, under way, or nowhere.
 
-use storage::PageId;
+use storage::{HostId, PageId};
 
 /// What a page waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,13 +24,13 @@ pub(super) enum Stage {
 /// All pages.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
-    host: Vec<u32>,
+    host: Vec<HostId>,
     stage: Vec<Stage>,
 }
 
 impl Pages {
-    pub fn add(&mut self, page: PageId, host: u32) {
-        debug_assert_eq!(page.0 as usize, self.host.len());
+    pub fn add(&mut self, page: PageId, host: HostId) {
+        debug_assert_eq!(page.index(), self.host.len());
         self.host.push(host);
         self.stage.push(Stage::Idle);
     }
@@ -39,21 +39,21 @@ impl Pages {
         self.host.len()
     }
 
-    pub fn host(&self, page: u32) -> u32 {
-        self.host[page as usize]
+    pub fn host(&self, page: PageId) -> HostId {
+        self.host[page.index()]
     }
 
-    pub fn stage(&self, page: u32) -> Stage {
-        self.stage[page as usize]
+    pub fn stage(&self, page: PageId) -> Stage {
+        self.stage[page.index()]
     }
 
-    pub fn set(&mut self, page: u32, stage: Stage) {
-        self.stage[page as usize] = stage;
+    pub fn set(&mut self, page: PageId, stage: Stage) {
+        self.stage[page.index()] = stage;
     }
 
     /// The page wants a visit: whether it is to be put in line now. One that is on its way already
     /// has its visit; one that is being stored gets it afterwards.
-    pub fn is_due(&mut self, page: u32) -> bool {
+    pub fn is_due(&mut self, page: PageId) -> bool {
         match self.stage(page) {
             Stage::Idle => true,
             Stage::Away => {
@@ -70,7 +70,7 @@ impl Pages {
 
     /// Somebody wants the page visited: whether it is to be put in line now. As [`Self::is_due`], but
     /// one that waits for its next try waits no longer.
-    pub fn is_wanted(&mut self, page: u32) -> bool {
+    pub fn is_wanted(&mut self, page: PageId) -> bool {
         match self.stage(page) {
             Stage::Idle | Stage::Later => true,
             Stage::Away | Stage::AwayThenLater => {
@@ -82,7 +82,7 @@ impl Pages {
     }
 
     /// The page is to be tried again at some other time.
-    pub fn put_off(&mut self, page: u32) {
+    pub fn put_off(&mut self, page: PageId) {
         let stage = match self.stage(page) {
             Stage::Away | Stage::AwayAndDue | Stage::AwayThenLater => Stage::AwayThenLater,
             Stage::Idle | Stage::InLine | Stage::Later => Stage::Later,
@@ -92,7 +92,7 @@ impl Pages {
     }
 
     /// That time has come: whether it is to be put in line now.
-    pub fn is_to_be_tried(&mut self, page: u32) -> bool {
+    pub fn is_to_be_tried(&mut self, page: PageId) -> bool {
         match self.stage(page) {
             Stage::Later => true,
             Stage::AwayThenLater => {
@@ -106,7 +106,7 @@ impl Pages {
     }
 
     /// The visit is on disk: whether the page is due again already.
-    pub fn is_stored(&mut self, page: u32) -> bool {
+    pub fn is_stored(&mut self, page: PageId) -> bool {
         let stage = self.stage(page);
         match stage {
             Stage::Away | Stage::AwayAndDue => self.set(page, Stage::Idle),

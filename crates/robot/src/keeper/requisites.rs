@@ -6,7 +6,7 @@ use super::{Keeper, once};
 use crate::message::{VisitResult, Visited};
 use crate::view::RequisiteCounts;
 use std::collections::HashMap;
-use storage::PageState;
+use storage::{PageId, PageState};
 
 /// What came of one so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,18 +21,18 @@ pub(super) enum Had {
 
 /// All of them.
 #[derive(Debug, Default)]
-pub(super) struct Requisites(HashMap<u32, Had>);
+pub(super) struct Requisites(HashMap<PageId, Had>);
 
 impl Requisites {
-    pub fn has(&self, page: u32) -> bool {
+    pub fn has(&self, page: PageId) -> bool {
         !self.0.is_empty() && self.0.contains_key(&page)
     }
 
-    pub fn has_copy(&self, page: u32) -> bool {
+    pub fn has_copy(&self, page: PageId) -> bool {
         !self.0.is_empty() && self.0.get(&page) == Some(&Had::Copy)
     }
 
-    fn set(&mut self, page: u32, had: Had, counts: &mut RequisiteCounts) {
+    fn set(&mut self, page: PageId, had: Had, counts: &mut RequisiteCounts) {
         fn count(had: Had, counts: &mut RequisiteCounts) -> &mut u64 {
             match had {
                 Had::Waiting => &mut counts.waiting,
@@ -50,18 +50,18 @@ impl Requisites {
 
 impl Keeper {
     /// A requisite the store has admitted.
-    pub(super) fn add_requisite(&mut self, page: u32) {
+    pub(super) fn add_requisite(&mut self, page: PageId) {
         self.set_requisite(page, Had::Waiting);
     }
 
-    fn set_requisite(&mut self, page: u32, had: Had) {
+    fn set_requisite(&mut self, page: PageId, had: Had) {
         self.requisites.set(page, had, &mut self.status.requisites);
     }
 
     /// What came of a visit, for a requisite; whether it is to be stored.
     pub(super) fn requisite_visited(&mut self, visited: &Visited) -> bool {
         let done = &visited.done;
-        let page = done.page.0;
+        let page = done.page;
         match done.result {
             VisitResult::Copy { .. } => self.set_requisite(page, Had::Copy),
             VisitResult::Failed(_) => match once::retry_wait(done.failures) {
@@ -80,17 +80,17 @@ impl Keeper {
     }
 
     /// No more is tried; an old copy is one all the same.
-    pub(super) fn requisite_failed(&mut self, page: u32) {
+    pub(super) fn requisite_failed(&mut self, page: PageId) {
         if !self.requisites.has_copy(page) {
             self.set_requisite(page, Had::Missing);
         }
     }
 
     /// A page that embeds them changed.
-    pub(super) fn requisites_again(&mut self, pages: Vec<storage::PageId>) {
+    pub(super) fn requisites_again(&mut self, pages: Vec<PageId>) {
         for page in pages {
-            if self.pages.is_due(page.0) {
-                self.wait_in_line(page.0);
+            if self.pages.is_due(page) {
+                self.wait_in_line(page);
             }
         }
     }
@@ -98,7 +98,7 @@ impl Keeper {
     /// Puts a requisite where it waits after a restart; `visited` on the crawl's clock.
     pub(super) fn restore_requisite(
         &mut self,
-        page: u32,
+        page: PageId,
         state: PageState,
         failures: u16,
         visited: f64,
@@ -120,7 +120,7 @@ impl Keeper {
     }
 
     /// What a requisite waits for.
-    pub(super) fn requisite_waits(&self, page: u32) -> Option<String> {
+    pub(super) fn requisite_waits(&self, page: PageId) -> Option<String> {
         let is_idle = self.pages.stage(page) == Stage::Idle;
         (self.requisites.has(page) && is_idle).then(|| {
             "nothing: it is fetched again when a page that embeds it has changed".to_owned()

@@ -14,7 +14,7 @@ use url::Url;
 
 /// What is taken over of a page.
 struct Kept {
-    host: u32,
+    host: HostId,
     state: PageState,
     tried: bool,
     last_visit: Option<Time>,
@@ -27,7 +27,7 @@ struct Kept {
 impl Kept {
     fn of(brief: &PageBrief) -> Self {
         Self {
-            host: brief.host.0,
+            host: brief.host,
             state: brief.state,
             tried: brief.tried,
             last_visit: brief.last_visit,
@@ -91,12 +91,12 @@ impl Keeper {
         losses: &mut Losses,
     ) {
         let address = store.address(page);
-        let host = address.as_ref().map_or(0, |address| address.host.0);
+        let host = address.as_ref().map_or(HostId(0), |address| address.host);
         let is_requisite = address.as_ref().is_ok_and(PageAddress::is_requisite);
         self.add_page(page, host, is_requisite);
         if address.is_ok() {
             losses.note(error, "pages are not readable; they are fetched again");
-            self.wait_first(page.0);
+            self.wait_first(page);
         }
     }
 
@@ -120,14 +120,14 @@ impl Keeper {
     /// Puts a page where it waits.
     fn restore_page(&mut self, now: Now, id: PageId, kept: &Kept, terms: PageTerms) {
         self.add_page(id, kept.host, kept.requisite);
-        self.resume_page(now, id.0, kept, terms);
+        self.resume_page(now, id, kept, terms);
     }
 
     /// Puts a page that came from another robot where it waits.
     pub(super) fn resume(&mut self, now: Now, arrived: &Arrived) {
         let row = &arrived.row;
         let kept = Kept {
-            host: arrived.host.0,
+            host: arrived.host,
             state: row.state,
             tried: *row != PageRow::default(),
             last_visit: row.last_visit,
@@ -136,10 +136,10 @@ impl Keeper {
             memo: row.memo.clone(),
             requisite: arrived.requisite,
         };
-        self.resume_page(now, arrived.page.0, &kept, arrived.terms);
+        self.resume_page(now, arrived.page, &kept, arrived.terms);
     }
 
-    fn resume_page(&mut self, now: Now, page: u32, kept: &Kept, terms: PageTerms) {
+    fn resume_page(&mut self, now: Now, page: PageId, kept: &Kept, terms: PageTerms) {
         if !kept.tried {
             return self.wait_first(page);
         }

@@ -1,7 +1,7 @@
 //! What is handed out to the workers, and how requests end.
 
 use super::pages::Stage;
-use super::{Keeper, Until};
+use super::{Keeper, TICK, Until};
 use crate::clock::Now;
 use crate::message::{Job, Of, Task, Visit};
 use freshness::policy::Next;
@@ -11,7 +11,7 @@ use frontier::robots::{Fetched, Standing};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
-use storage::PageId;
+use storage::{HostId, PageId};
 
 /// Visits that wait to be stored before no more work is given out.
 const MOST_UNSTORED: usize = 512;
@@ -22,7 +22,7 @@ const DUE_PER_CONNECTION: usize = 4;
 /// A job under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ticket {
-    pub host: u32,
+    pub host: HostId,
     aim: Aim,
     /// It uses the network still.
     open: bool,
@@ -34,7 +34,7 @@ enum Aim {
     Address,
     /// robots.txt of a host, which is another one after a redirect.
     Robots {
-        of: u32,
+        of: HostId,
         address: IpAddr,
     },
     /// robots.txt of another robot's host.
@@ -42,14 +42,14 @@ enum Aim {
         address: IpAddr,
     },
     Page {
-        page: u32,
+        page: PageId,
         address: IpAddr,
     },
 }
 
 impl Ticket {
     /// The host whose robots.txt was asked for.
-    pub fn of(&self) -> u32 {
+    pub fn of(&self) -> HostId {
         match self.aim {
             Aim::Robots { of, .. } => of,
             Aim::Address | Aim::Favour { .. } | Aim::Page { .. } => self.host,
@@ -67,7 +67,7 @@ pub(super) struct Tickets {
 }
 
 impl Tickets {
-    fn open(&mut self, host: u32, aim: Aim) -> u64 {
+    fn open(&mut self, host: HostId, aim: Aim) -> u64 {
         self.last += 1;
         self.open += 1;
         let open = true;
@@ -76,7 +76,7 @@ impl Tickets {
     }
 
     /// A request ended: of which host, at which address. Only the first word of it counts.
-    fn end(&mut self, ticket: u64) -> Option<(u32, IpAddr)> {
+    fn end(&mut self, ticket: u64) -> Option<(HostId, IpAddr)> {
         let job = self.jobs.get_mut(&ticket)?;
         let (Aim::Robots { address, .. } | Aim::Favour { address } | Aim::Page { address, .. }) =
             job.aim
@@ -98,7 +98,7 @@ impl Tickets {
     }
 
     /// Requests under way to these hosts, which are sorted.
-    pub fn requests_to(&self, hosts: &[u32]) -> Vec<u64> {
+    pub fn requests_to(&self, hosts: &[HostId]) -> Vec<u64> {
         let is_theirs = |job: &Ticket| {
             let is_request = !matches!(job.aim, Aim::Address);
             job.open && is_request && hosts.binary_search(&job.host).is_ok()
@@ -113,7 +113,7 @@ impl Tickets {
     }
 
     /// Whether a job to one of these hosts is not over.
-    pub fn any_to(&self, hosts: &[u32]) -> bool {
+    pub fn any_to(&self, hosts: &[HostId]) -> bool {
         self.jobs.values().any(|job| hosts.contains(&job.host))
     }
 
@@ -126,7 +126,7 @@ impl Tickets {
     }
 
     /// Of some jobs that use the network, the hosts.
-    pub fn hosts(&self, most: usize) -> Vec<u32> {
+    pub fn hosts(&self, most: usize) -> Vec<HostId> {
         let open = self.jobs.values().filter(|job| job.open);
         open.take(most).map(|job| job.host).collect()
     }
@@ -140,6 +140,9 @@ impl Keeper {
     /// Hands out what may be done now; says when there is more.
     pub(super) fn give_work(&mut self, now: Now) -> (Vec<Job>, f64) {
         let at = now.at;
+        if self.status.paused {
+            return (Vec::new(), at + TICK);
+        }
         while let Some(page) = self.later.pop(at) {
             if self.pages.is_to_be_tried(page) {
                 self.wait_in_line(page);
@@ -177,11 +180,11 @@ impl Keeper {
             Turn::Resolve(host) => Job {
                 ticket: self.tickets.open(host, Aim::Address),
                 task: Task::Resolve {
-                    name: self.hosts[host as usize].name.clone(),
+                    name: self.hosts[host.index()].name.clone(),
                 },
             },
             Turn::Robots { host, address } => {
-                let known = &self.hosts[host as usize];
+                let known = &self.hosts[host.index()];
                 Job {
                     ticket: self.tickets.open(host, Aim::Robots { of: host, address }),
                     task: Task::Robots {
@@ -201,7 +204,7 @@ impl Keeper {
                 let (ticket, previous) = match of {
                     Of::Host(of) => {
                         let ticket = self.tickets.open(host, Aim::Robots { of, address });
-                        (ticket, self.hosts[of as usize].standing.clone())
+                        (ticket, self.hosts[of.index()].standing.clone())
                     }
                     Of::Peer(of) => {
                         let ticket = self.tickets.open(host, Aim::Favour { address });
@@ -227,10 +230,10 @@ impl Keeper {
             } => {
                 self.asked += 1;
                 self.pages.set(page, Stage::Away);
-                let known = &self.hosts[host as usize];
+                let known = &self.hosts[host.index()];
                 let audit = u64::from(known.audit_every.max(1));
                 let visit = Visit {
-                    page: PageId(page),
+                    page,
                     host,
                     new,
                     address,
@@ -270,7 +273,7 @@ impl Keeper {
     }
 
     /// Puts a page that nobody has asked for yet where it waits for its host's turn.
-    pub(super) fn wait_first(&mut self, page: u32) {
+    pub(super) fn wait_first(&mut self, page: PageId) {
         let host = self.pages.host(page);
         if !self.is_given_up(host) {
             self.pages.set(page, Stage::InLine);
@@ -280,7 +283,7 @@ impl Keeper {
     }
 
     /// Puts a page that was tried before where it waits for its host's turn.
-    pub(super) fn wait_in_line(&mut self, page: u32) {
+    pub(super) fn wait_in_line(&mut self, page: PageId) {
         let host = self.pages.host(page);
         if self.is_given_up(host) {
             self.pages.set(page, Stage::Idle);
@@ -295,7 +298,7 @@ impl Keeper {
     }
 
     /// Of a host's pages without a copy the first comes first; what pages embed comes with them.
-    fn push_first(&mut self, host: u32, page: u32) {
+    fn push_first(&mut self, host: HostId, page: PageId) {
         if self.requisites.has(page) {
             self.lines.push_part(host, page);
         } else {
@@ -304,7 +307,7 @@ impl Keeper {
     }
 
     /// Somebody wants a page visited now: it goes before all others of its host.
-    pub(super) fn hurry(&mut self, page: u32) {
+    pub(super) fn hurry(&mut self, page: PageId) {
         if self.pages.is_wanted(page) {
             self.wait_in_line(page);
         }
@@ -313,7 +316,7 @@ impl Keeper {
 
     /// The rules are others now: what they excluded may be allowed. Judging costs no request.
     pub(super) fn judge_again(&mut self) {
-        let mut excluded: Vec<u32> = self.excluded.drain().collect();
+        let mut excluded: Vec<PageId> = self.excluded.drain().collect();
         excluded.sort_unstable();
         for page in excluded {
             if self.pages.is_due(page) {
@@ -323,7 +326,7 @@ impl Keeper {
     }
 
     /// Tries the page again at `at`.
-    pub(super) fn try_later(&mut self, at: f64, page: u32) {
+    pub(super) fn try_later(&mut self, at: f64, page: PageId) {
         self.pages.put_off(page);
         self.later.push(at, page);
     }
@@ -374,7 +377,7 @@ impl Keeper {
             Aim::Favour { .. } => self.end_favour(ticket),
             Aim::Page { page, .. } => self.page_lost(now, page),
             Aim::Robots { of, .. } => {
-                let previous = self.hosts[of as usize].standing.as_deref();
+                let previous = self.hosts[of.index()].standing.as_deref();
                 let standing = Standing::after(previous, Fetched::Failure, None, now.at);
                 self.robots_known(now, of, Arc::new(standing));
             }

@@ -128,6 +128,7 @@ pub fn divide(
         tree: &tree,
         identities: &identities,
         balance: wishes.balance,
+        fixed: &[],
         seed: wishes.seed,
     };
     let before = (previous.and_then(|previous| previous.of_host.as_deref()))

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How soon a wish to stop is seen.
+/// How soon a request to stop is noticed.
 const GLANCE: Duration = Duration::from_millis(100);
 
 /// What `work` comes to, or `None` as soon as `stop` is set: the thread that does the work is then

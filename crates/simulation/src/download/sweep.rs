@@ -86,7 +86,7 @@ fn key(case: &Case) -> Key {
 }
 
 /// Answers in the order of the cases, whatever the number of threads; those that were stopped are
-/// partial, those not begun are missing at the end. A wish to stop does not wait for partitions
+/// partial, those not begun are missing at the end. A request to stop does not wait for partitions
 /// that are being made.
 pub fn sweep(sweep: &Sweep, control: &Control) -> Result<Vec<Answer>, PartitionError> {
     let mut sizes: Vec<usize> = sweep.cases.iter().map(|case| case.robots).collect();

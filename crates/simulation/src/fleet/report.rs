@@ -33,6 +33,8 @@ pub struct Report {
     pub messages: u64,
     /// Publications that found a stream full.
     pub refused: u64,
+    /// Times that a group was divided by its links.
+    pub divisions: u64,
     /// Writes of keys.
     pub swaps: u64,
     /// The longest lease, plan and summary.

@@ -1,7 +1,9 @@
 //! What happens in a run: who is there, what the web is like, and what goes wrong when.
 
+use fleet::division::Terms;
 use fleet::flaw::Flaw;
 use fleet::identity::{GroupId, Millis, RobotId};
+use fleet::table::Written;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -82,6 +84,10 @@ pub struct Scenario {
     pub interval: Millis,
     /// Every fifth server once asks to be left alone for so long (`Retry-After`).
     pub retry_after: Option<Millis>,
+    /// When groups are divided by their links; by the ring alone if nothing is said.
+    pub division: Option<Terms>,
+    /// The table that the fleet begins with.
+    pub table: Option<Written>,
     /// After the last event, all has to be found within this.
     pub patience: Millis,
     /// The mistake under test.
@@ -116,6 +122,8 @@ impl Scenario {
             lasts: None,
             interval: 15_000,
             retry_after: None,
+            division: None,
+            table: None,
             patience: 1_500_000,
             flaw: None,
         }
@@ -211,8 +219,21 @@ impl Scenario {
         scenario
     }
 
-    /// Anything that may go wrong.
+    /// Anything that may go wrong. In every third run groups are divided by their links as well, as soon as
+    /// a few are known.
     pub fn random(seed: u64) -> Self {
+        let mut scenario = Self::undivided(seed);
+        if seed % 3 == 1 {
+            scenario.division = Some(Terms {
+                least: 6,
+                ..Terms::default()
+            });
+        }
+        scenario
+    }
+
+    /// As [`Scenario::random`], by the ring alone.
+    pub fn undivided(seed: u64) -> Self {
         if seed % 8 == 7 {
             return Self::reorganised(seed);
         }

@@ -133,7 +133,7 @@ fn seeds_that_once_failed() {
     for seed in [
         106, 214, 246, 249, 496, 629, 1340, 1666, 2760, 2770, 3345, 3515, 3750, 4939, 6260,
     ] {
-        well(&Scenario::random(seed));
+        well(&Scenario::undivided(seed));
     }
 }
 

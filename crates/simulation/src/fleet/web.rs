@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
+use fleet::counts::Reading;
 use fleet::identity::{Millis, RobotId, Text};
 use fleet::parcel::Parcel;
 use rand::RngExt;
@@ -132,6 +133,19 @@ impl Web {
     /// The links of a page, as its reader sees them.
     pub fn links(&self, page: Page) -> impl Iterator<Item = Parcel> + '_ {
         self.links[&page].iter().map(|&to| self.parcel(to))
+    }
+
+    /// Where a page links to, host by host.
+    pub fn reading(&self, page: Page) -> Reading {
+        let mut counts: BTreeMap<Text, u32> = BTreeMap::new();
+        for to in &self.links[&page] {
+            let name = &self.names[usize::from(to.host)];
+            *counts.entry(name.clone()).or_default() += 1;
+        }
+        Reading {
+            name: self.names[usize::from(page.host)].clone(),
+            links: counts.into_iter().collect(),
+        }
     }
 
     /// A page's URL.

@@ -179,6 +179,8 @@ impl<'a> World<'a> {
             settings.interval = scenario.interval;
             settings.budget = scenario.budget;
             settings.sent_cache = 1 << 14;
+            settings.division = scenario.division;
+            settings.observe = 10_000;
             let clock = Clock {
                 origin: world.rng.random_range(0..1 << 40),
                 fast: world.rng.random_range(-10_000..=10_000),
@@ -242,7 +244,12 @@ impl<'a> World<'a> {
         let moves = |(_, fault): &(Millis, Fault)| {
             matches!(fault, Fault::Found(..) | Fault::Move(..) | Fault::Remove(_))
         };
-        for plan in plans {
+        for mut plan in plans {
+            if let Some(written) = &self.scenario.table
+                && written.group == plan.group
+            {
+                plan.table.clone_from(&written.table);
+            }
             if self.scenario.events.iter().any(moves) {
                 let charter = self.charters.entry(plan.group).or_default();
                 charter.parent = plan.parent;
@@ -416,6 +423,7 @@ impl<'a> World<'a> {
         if leave {
             self.hear(index, Input::Leave)?;
         }
+        self.divide_by_links(index);
         let (now, process) = (self.now, &mut self.processes[index]);
         let Some(robot) = &process.robot else {
             return Ok(());

@@ -26,7 +26,7 @@ impl<'a> Delivery<'a> {
         record: Option<&'a Record>,
         base: Base,
         request: &Request,
-        address: Ipv4Addr,
+        (client, address): (Ipv4Addr, Ipv4Addr),
     ) -> Self {
         let mut start = 0;
         let line = record.map(|record| {
@@ -35,6 +35,7 @@ impl<'a> Delivery<'a> {
                 end: Visit::RUNNING,
                 host: Arc::from(request.host),
                 address,
+                client,
                 path: Box::from(request.target),
                 status: 0,
                 bytes: 0,

@@ -126,6 +126,7 @@ mod tests {
             end: end_ms * 1000,
             host: host.into(),
             address: Ipv4Addr::new(127, 1, 0, address),
+            client: Ipv4Addr::LOCALHOST,
             path: "/".into(),
             status: 200,
             bytes: 1,

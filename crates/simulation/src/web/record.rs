@@ -19,6 +19,8 @@ pub struct Visit {
     pub host: Arc<str>,
     /// The address that the client connected to.
     pub address: Ipv4Addr,
+    /// The address that it connected from.
+    pub client: Ipv4Addr,
     /// Path and query.
     pub path: Box<str>,
     /// The status of the response; zero while there is none.

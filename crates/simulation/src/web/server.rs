@@ -28,7 +28,12 @@ pub struct Server {
     pub port: u16,
     /// Whether to keep no record.
     pub unrecorded: bool,
+    /// How much longer an answer takes from a client's place to a server's; nothing if all are near.
+    pub distance: Option<Distance>,
 }
+
+/// The time to and fro between the address of a client and that of a server.
+pub type Distance = fn(Ipv4Addr, Ipv4Addr) -> Duration;
 
 /// A server that runs, on a thread of its own, until it is stopped or dropped.
 #[derive(Debug)]
@@ -65,6 +70,7 @@ struct Shared<S> {
     base: Base,
     port: u16,
     record: Option<Record>,
+    distance: Option<Distance>,
 }
 
 impl Server {
@@ -90,6 +96,7 @@ impl Server {
             base,
             port,
             record: (!self.unrecorded).then(|| record.clone()),
+            distance: self.distance,
         });
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -192,10 +199,12 @@ async fn accept<S: Site>(listener: TcpListener, shared: Arc<Shared<S>>) {
 /// Answers the requests of one connection, one after the other.
 async fn converse<S: Site>(mut stream: TcpStream, shared: &Shared<S>) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let address = match stream.local_addr()?.ip() {
+    let plain = |address: SocketAddr| match address.ip() {
         IpAddr::V4(address) => address,
         IpAddr::V6(_) => Ipv4Addr::UNSPECIFIED,
     };
+    let (client, address) = (plain(stream.peer_addr()?), plain(stream.local_addr()?));
+    let far = shared.distance.map(|distance| distance(client, address));
     let mut input = Vec::with_capacity(4096);
     let mut output = Vec::new();
     while let Some(length) = read_head(&mut stream, &mut input).await? {
@@ -207,9 +216,11 @@ async fn converse<S: Site>(mut stream: TcpStream, shared: &Shared<S>) -> io::Res
             keep_alive: false,
             ..Request::get("", "")
         });
-        let mut delivery = Delivery::begin(shared.record.as_ref(), shared.base, &request, address);
+        let ends = (client, address);
+        let mut delivery = Delivery::begin(shared.record.as_ref(), shared.base, &request, ends);
         let at = shared.clock.web(delivery.start);
-        let response = shared.site.respond(&request, at, &shared.clock);
+        let mut response = shared.site.respond(&request, at, &shared.clock);
+        response.wait += far.unwrap_or_default();
         let keeps = response.keeps_connection() && request.keep_alive;
         let delivered = delivery
             .send(&mut stream, &response, &request, &mut output)

@@ -232,10 +232,17 @@ pub(super) fn pieces(block: &Range<u32>, offsets: Option<&[u16]>) -> Vec<Range<u
 }
 
 impl Reader {
-    /// Pages that may have this fingerprint, and the blocks of which nothing is known.
-    pub(super) fn index_of_key(&self, fingerprint: u128, pages: u32) -> (Vec<PageId>, Vec<u64>) {
+    /// Pages that may have one of these fingerprints, and the blocks of which nothing is known.
+    pub(super) fn index_of_keys(
+        &self,
+        fingerprints: impl IntoIterator<Item = u128>,
+        pages: u32,
+    ) -> (Vec<PageId>, Vec<u64>) {
+        let mut values: Vec<u32> = fingerprints.into_iter().map(upper).collect();
+        values.sort_unstable();
+        values.dedup();
         let mut found = Vec::new();
-        let unknown = self.look(pages, Column::Keys, &[upper(fingerprint)], |some| {
+        let unknown = self.look(pages, Column::Keys, &values, |some| {
             found.extend(some.into_iter().map(PageId));
         });
         (found, unknown)

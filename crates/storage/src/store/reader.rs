@@ -19,6 +19,8 @@ use crate::error::{Error, Result};
 const CHUNK: u32 = 1024;
 /// A row that is just being overwritten looks damaged; it is looked at this often before it counts.
 const LOOKS: u32 = 3;
+/// To look a key up takes as long as to read about so many pages in a row.
+const PAGES_READ_IN_A_LOOK: usize = 64;
 
 /// Whether what stands in the slot of a page is what was written.
 fn is_whole(slot: &[u8]) -> bool {
@@ -213,7 +215,7 @@ impl Reader {
     pub fn find(&self, key: &str) -> Result<Option<PageId>> {
         let fingerprint = self.key.fingerprint(key);
         let pages = self.page_count()?;
-        let (candidates, unknown) = self.index_of_key(fingerprint, pages);
+        let (candidates, unknown) = self.index_of_keys([fingerprint], pages);
         for id in candidates {
             if self
                 .with_fingerprint(id.0..id.0 + 1, fingerprint)?
@@ -233,31 +235,43 @@ impl Reader {
         found.err().unwrap_or(Ok(None))
     }
 
-    /// The pages with these canonical keys, in order of admission. However many they are, the
-    /// fingerprints of all pages are read once.
+    /// The pages with these canonical keys, in order of admission. Few are looked up one by one; for
+    /// many the fingerprints of all pages are read once.
     pub fn find_all<'a>(&self, keys: impl IntoIterator<Item = &'a str>) -> Result<Vec<PageId>> {
         let wanted: HashSet<_> = keys
             .into_iter()
-            .map(|key| self.key.fingerprint(key).to_le_bytes())
+            .map(|key| self.key.fingerprint(key))
             .collect();
         let pages = self.page_count()?;
-        let look = |number: u64| -> Result<Vec<PageId>> {
+        let are_few = wanted.len() < pages as usize / PAGES_READ_IN_A_LOOK;
+        let (candidates, unknown) = if are_few {
+            self.index_of_keys(wanted.iter().copied(), pages)
+        } else {
+            (Vec::new(), (0..blocks(pages)).collect())
+        };
+        let look = |range: Range<u32>| -> Result<Vec<PageId>> {
             let mut found = Vec::new();
-            self.admitted(block(number, pages), |id, slot| {
-                let is_wanted = slot
-                    .first_chunk()
-                    .is_some_and(|print| wanted.contains(print));
-                if is_wanted && is_whole(slot) {
+            self.admitted(range, |id, slot| {
+                let print = slot.first_chunk().map(|print| u128::from_le_bytes(*print));
+                if print.is_some_and(|print| wanted.contains(&print)) && is_whole(slot) {
                     found.push(id);
                 }
             })?;
             Ok(found)
         };
         let mut all = Vec::new();
-        in_order(blocks(pages), look, |found: Result<Vec<PageId>>| {
-            all.extend(found?);
-            Ok::<_, Error>(())
-        })?;
+        for id in candidates {
+            all.extend(look(id.0..id.0 + 1)?);
+        }
+        in_order(
+            unknown.len() as u64,
+            |number| look(block(unknown[number as usize], pages)),
+            |found: Result<Vec<PageId>>| {
+                all.extend(found?);
+                Ok::<_, Error>(())
+            },
+        )?;
+        all.sort_unstable();
         Ok(all)
     }
 

@@ -62,6 +62,18 @@ impl Wanted {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(Key, PageId);
 
+impl Mark {
+    /// The page, and what it was sorted by where that may differ by now: enough to find the place again.
+    pub fn place(&self) -> (PageId, Option<i64>) {
+        let value = match &self.0 {
+            Key::None | Key::Url(_) | Key::Last(Reverse(None)) => None,
+            Key::Last(Reverse(Some(time))) => Some(*time),
+            Key::Most(Reverse(count)) => Some(i64::from(*count)),
+        };
+        (self.1, value)
+    }
+}
+
 /// What pages are sorted by, smallest first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
@@ -155,6 +167,20 @@ impl Reader {
             pages: best.into_iter().map(|Mark(_, page)| page).collect(),
             unreadable,
         })
+    }
+
+    /// Where a list in this order goes on after a [`Mark::place`].
+    pub fn mark(&self, order: Order, (page, value): (PageId, Option<i64>)) -> Result<Mark> {
+        let key = match order {
+            Order::Found => Key::None,
+            Order::Url => Key::Url(self.address(page)?.url.into_bytes()),
+            Order::Visit | Order::Change => Key::Last(Reverse(value)),
+            Order::Changes => {
+                let count = value.and_then(|value| u32::try_from(value).ok());
+                Key::Most(Reverse(count.unwrap_or(0)))
+            }
+        };
+        Ok(Mark(key, page))
     }
 
     /// The blocks that may have wanted pages: the least key they offer, and their first page.

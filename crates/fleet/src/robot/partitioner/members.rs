@@ -35,7 +35,7 @@ impl Robot {
         }
         self.ask_for_burial(depth, next);
         let ring = self.charter(next).is_some_and(|charter| charter.ring);
-        if let Some(table) = self.partitioner.tables.get(&next.group).filter(|_| !ring) {
+        if let Some((_, table)) = self.partitioner.tables.get(&next.group).filter(|_| !ring) {
             next.table.clone_from(table);
         }
         let seats = &next.seats;
@@ -43,7 +43,7 @@ impl Robot {
     }
 
     /// The newest wishes of the group's owners, unless newer ones were carried out before.
-    fn charter(&self, plan: &Plan) -> Option<&Charter> {
+    pub(super) fn charter(&self, plan: &Plan) -> Option<&Charter> {
         let key = Key {
             group: plan.group,
             what: What::Charter,

@@ -16,10 +16,11 @@ fn days(name: &str, days: usize) -> Vec<[usize; 2]> {
     revisits.set_limits(LIMITS);
     revisits.set_budget(0.0, 0.5);
     for _ in 0..2 {
-        revisits.add_host(0.0, 1.0);
+        revisits.add_host(0.0, Seconds(1.0));
     }
     for page in 0..505 {
-        revisits.keep(0.0, page, u32::from(page >= 500), 1.0, 0.0, None);
+        let host = HostId(u32::from(page >= 500));
+        revisits.keep(0.0, PageId(page), host, 1.0, 0.0, None);
     }
     let mut visits = vec![[0; 2]; days];
     let mut last = vec![0.0; 505];
@@ -27,11 +28,11 @@ fn days(name: &str, days: usize) -> Vec<[usize; 2]> {
     while now < days as f64 * DAY {
         match revisits.next(now) {
             Next::Visit(page) => {
-                let fast = page >= 500;
-                let since = now - std::mem::replace(&mut last[page as usize], now);
+                let fast = page.0 >= 500;
+                let since = now - std::mem::replace(&mut last[page.index()], now);
                 assert!(
                     since >= LIMITS.least_interval * 0.999,
-                    "{page} after {since}"
+                    "{page:?} after {since}"
                 );
                 visits[(now / DAY) as usize][usize::from(fast)] += 1;
                 let outcome = if fast {
@@ -88,9 +89,9 @@ fn busy(pages: &[Rank]) -> Vec<(usize, f64, f64)> {
     let mut revisits = Revisits::new("default", 0.0, 1.0 / DAY, 1, None).unwrap();
     revisits.set_limits(LIMITS);
     revisits.set_budget(0.0, 1.0);
-    revisits.add_host(0.0, 1.0);
+    revisits.add_host(0.0, Seconds(1.0));
     for (page, rank) in (0..).zip(pages) {
-        revisits.keep(0.0, page, 0, *rank, 0.0, None);
+        revisits.keep(0.0, PageId(page), HostId(0), *rank, 0.0, None);
     }
     let mut seen = vec![(0, f64::INFINITY, 0.0f64); pages.len()];
     let mut last = vec![0.0; pages.len()];
@@ -98,8 +99,8 @@ fn busy(pages: &[Rank]) -> Vec<(usize, f64, f64)> {
     while now < 10.0 * DAY {
         match revisits.next(now) {
             Next::Visit(page) => {
-                let since = now - std::mem::replace(&mut last[page as usize], now);
-                let (visits, least, most) = &mut seen[page as usize];
+                let since = now - std::mem::replace(&mut last[page.index()], now);
+                let (visits, least, most) = &mut seen[page.index()];
                 (*visits, *least, *most) = (*visits + 1, least.min(since), most.max(since));
                 revisits.visited(page, now, Outcome::Changed);
             }
@@ -135,23 +136,23 @@ fn pages_may_have_limits_of_their_own() {
 
 /// Visits in 60 days to one of 50 pages, of which the budget pays for one visit to each a day.
 fn visits_to_one(weight: f64) -> usize {
-    let rate = |page: u32| 1.0 / (3600.0 * f64::from(1 + page % 5));
+    let rate = |page: PageId| 1.0 / (3600.0 * f64::from(1 + page.0 % 5));
     let mut revisits = Revisits::new("default", 0.0, 1.0 / DAY, 1, None).unwrap();
     revisits.set_budget(0.0, 50.0 / DAY);
-    revisits.add_host(0.0, 1.0);
+    revisits.add_host(0.0, Seconds(1.0));
     for page in 0..50 {
-        revisits.keep(0.0, page, 0, 1.0, 0.0, None);
+        revisits.keep(0.0, PageId(page), HostId(0), 1.0, 0.0, None);
     }
-    revisits.weigh(7, weight);
-    revisits.weigh(99, weight);
-    assert_eq!(revisits.weight(7), Some(weight));
+    revisits.weigh(PageId(7), weight);
+    revisits.weigh(PageId(99), weight);
+    assert_eq!(revisits.weight(PageId(7)), Some(weight));
     let (mut count, mut now) = (0, 0.0);
     let mut last = [0.0; 50];
     while now < 60.0 * DAY {
         match revisits.next(now) {
             Next::Visit(page) => {
-                count += usize::from(page == 7);
-                let since: f64 = now - std::mem::replace(&mut last[page as usize], now);
+                count += usize::from(page.0 == 7);
+                let since: f64 = now - std::mem::replace(&mut last[page.index()], now);
                 let outcome = if since * rate(page) > 1.0 {
                     Outcome::Changed
                 } else {

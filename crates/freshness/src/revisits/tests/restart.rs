@@ -16,15 +16,15 @@ struct Crawler {
     changes: Vec<Vec<f64>>,
     last: Vec<f64>,
     /// Pages to be tried again, by the time.
-    retries: BTreeSet<(u64, u32)>,
+    retries: BTreeSet<(u64, PageId)>,
     /// As they were written at the last word about each page.
-    memos: BTreeMap<u32, Vec<u8>>,
+    memos: BTreeMap<PageId, Vec<u8>>,
     delays: [f64; 4],
     words: u64,
 }
 
-fn host(page: u32) -> u32 {
-    page * page % 4
+fn host(page: PageId) -> HostId {
+    HostId(page.0 * page.0 % 4)
 }
 
 impl Crawler {
@@ -50,7 +50,7 @@ impl Crawler {
         }
     }
 
-    fn answer(&mut self, revisits: &mut Revisits, page: u32) {
+    fn answer(&mut self, revisits: &mut Revisits, page: PageId) {
         let at = self.now;
         self.words += 1;
         let chance = self.words.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
@@ -61,8 +61,8 @@ impl Crawler {
             }
             10..20 => revisits.postponed(page, at),
             _ => {
-                let last = std::mem::replace(&mut self.last[page as usize], at);
-                let changes = &self.changes[page as usize];
+                let last = std::mem::replace(&mut self.last[page.index()], at);
+                let changes = &self.changes[page.index()];
                 let newest = changes
                     .iter()
                     .rfind(|&&change| change > last && change <= at);
@@ -76,32 +76,34 @@ impl Crawler {
         }
         self.memos.insert(page, revisits.memo(page));
         if chance % 16 == 3 {
-            let other = (self.words * 31 % u64::from(PAGES)) as u32;
+            let other = PageId((self.words * 31 % u64::from(PAGES)) as u32);
             if revisits.keeps(other) {
                 revisits.signal(at, other);
                 self.memos.insert(other, revisits.memo(other));
             }
         }
         if chance % 16 == 5 {
-            let host = (self.words % 4) as u32;
-            self.delays[host as usize] = DELAYS[host as usize] * (0.5 + (chance as f64) / 128.0);
-            revisits.set_delay(at, host, self.delays[host as usize]);
+            let host = HostId((self.words % 4) as u32);
+            let delay = DELAYS[host.index()] * (0.5 + (chance as f64) / 128.0);
+            self.delays[host.index()] = delay;
+            revisits.set_delay(at, host, Seconds(delay));
         }
         if chance % 64 == 7 {
             // one goes, and one that went comes back
-            let (gone, back) = (self.words % 60, (self.words + 7) % 60);
-            revisits.drop_page(gone as u32, at);
-            self.memos.remove(&(gone as u32));
-            if !revisits.keeps(back as u32) {
-                self.last[back as usize] = at;
-                revisits.keep(at, back as u32, host(back as u32), 1.0, at, None);
-                self.memos.insert(back as u32, revisits.memo(back as u32));
+            let number = |word: u64| PageId((word % 60) as u32);
+            let (gone, back) = (number(self.words), number(self.words + 7));
+            revisits.drop_page(gone, at);
+            self.memos.remove(&gone);
+            if !revisits.keeps(back) {
+                self.last[back.index()] = at;
+                revisits.keep(at, back, host(back), 1.0, at, None);
+                self.memos.insert(back, revisits.memo(back));
             }
         }
     }
 
     /// Which pages are visited next, and when.
-    fn run(&mut self, revisits: &mut Revisits, visits: usize) -> Vec<(u32, f64)> {
+    fn run(&mut self, revisits: &mut Revisits, visits: usize) -> Vec<(PageId, f64)> {
         let mut made = Vec::new();
         while made.len() < visits {
             if let Some(&(at, page)) = self.retries.first()
@@ -133,9 +135,9 @@ impl Crawler {
         let mut revisits = Revisits::new(name, 0.0, 1e-2, 1, None).unwrap();
         revisits.set_budget(0.0, BUDGET);
         for delay in DELAYS {
-            revisits.add_host(0.0, delay);
+            revisits.add_host(0.0, Seconds(delay));
         }
-        for page in 0..PAGES {
+        for page in (0..PAGES).map(PageId) {
             revisits.keep(0.0, page, host(page), 1.0, 0.0, None);
             self.memos.insert(page, revisits.memo(page));
         }
@@ -146,7 +148,7 @@ impl Crawler {
         let mut revisits = Revisits::new(name, self.now, 1e-2, 1, Some(learnt)).unwrap();
         revisits.set_budget(self.now, BUDGET);
         for delay in self.delays {
-            revisits.add_host(self.now, delay);
+            revisits.add_host(self.now, Seconds(delay));
         }
         for (&page, memo) in &self.memos {
             revisits.keep(self.now, page, host(page), 1.0, self.now, Some(memo));
@@ -188,9 +190,9 @@ fn restarts_leave_due_times_beliefs_and_decisions_as_they_were() {
 }
 
 fn alike(name: &str, crawler: &Crawler, going_on: &Revisits, restarted: &Revisits) {
-    for page in 0..PAGES {
+    for page in (0..PAGES).map(PageId) {
         let (old, new) = (going_on.belief(page), restarted.belief(page));
-        assert_eq!(old.is_some(), new.is_some(), "{page}");
+        assert_eq!(old.is_some(), new.is_some(), "{page:?}");
         let (Some(old), Some(new)) = (old, new) else {
             continue;
         };
@@ -199,6 +201,6 @@ fn alike(name: &str, crawler: &Crawler, going_on: &Revisits, restarted: &Revisit
         let fresh = |revisits: &Revisits| revisits.chance_fresh(page, crawler.now + 9.0);
         assert_eq!(fresh(going_on), fresh(restarted));
         let (old, new) = (going_on.due(page).unwrap(), restarted.due(page).unwrap());
-        assert!((old - new).abs() < 1e-6, "{name} {page}: {old} {new}");
+        assert!((old - new).abs() < 1e-6, "{name} {page:?}: {old} {new}");
     }
 }

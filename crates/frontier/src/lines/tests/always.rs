@@ -54,16 +54,16 @@ proptest! {
         for server in servers {
             hosts.push(world.add(server));
         }
-        for (page, (host, new)) in (0..).zip(&work) {
+        for (page, (host, new)) in (0..).map(PageId).zip(&work) {
             let host = *host.get(&hosts);
             if *new { world.lines.push_new(host, page) } else { world.lines.push_due(host, page) }
         }
         let until = bound(&world, work.len(), 0.5);
         let steps = 100 * (work.len() + hosts.len()) + 10_000;
         prop_assert_eq!(world.run(until, steps, |_, _, _| {}), Ok(()));
-        let mut visited: Vec<u32> = world.visits.iter().flatten().map(|&(_, page)| page).collect();
+        let mut visited: Vec<PageId> = world.visits.iter().flatten().map(|&(_, page)| page).collect();
         visited.sort_unstable();
-        let all: Vec<u32> = (0..work.len() as u32).collect();
+        let all: Vec<PageId> = (0..work.len() as u32).map(PageId).collect();
         prop_assert_eq!(visited, all, "at {} of {}", world.now, until);
         prop_assert_eq!((world.lines.under_way(), world.lines.unopened()), (0, 0));
         let (visits, robots) = world.totals();
@@ -81,14 +81,14 @@ proptest! {
         for server in servers {
             let host = world.add(server);
             for page in 0..20 {
-                world.lines.push_new(host, page);
+                world.lines.push_new(host, PageId(page));
             }
         }
         prop_assert_eq!(world.run(seconds, 100_000, |_, _, _| {}), Ok(()));
         let lines = &world.lines;
         let mut rates: HashMap<IpAddr, (f64, f64, f64)> = HashMap::new();
         let mut sum = 0.0;
-        for host in (0..lines.hosts()).filter(|&host| lines.hosts[host as usize].trust != Trust::Unopened) {
+        for host in lines.hosts().filter(|&host| lines.hosts[host.index()].trust != Trust::Unopened) {
             let response = lines.courtesy(host).response;
             let rate = 1.0 / (lines.interval(host) + response);
             match lines.address(host) {
@@ -114,7 +114,7 @@ fn crowd(hosts: usize, interval: f64, robots_hold: f64, takes: f64) -> World {
             ..Server::new(&format!("www.site{number}.test"), [127, 0, 0, 1])
         });
         for page in 0..100 {
-            world.lines.push_new(host, page);
+            world.lines.push_new(host, PageId(page));
         }
     }
     world
@@ -156,8 +156,8 @@ fn a_neighbours_wishes_are_its_own() {
     });
     let other = world.add(Server::new("other.test", [127, 0, 0, 1]));
     for page in 0..2000 {
-        world.lines.push_new(patient, page);
-        world.lines.push_new(other, page);
+        world.lines.push_new(patient, PageId(page));
+        world.lines.push_new(other, PageId(page));
     }
     world.run(1000.0, 10_000, |_, _, _| {}).expect("polite");
     assert!(world.visits[1].len() > 900, "{}", world.visits[1].len());

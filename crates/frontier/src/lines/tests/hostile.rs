@@ -32,23 +32,23 @@ fn honest_visits(subdomains: u32, interval: f64, takes: f64) -> usize {
         });
     }
     for page in 0..20 {
-        world.lines.push_new(honest, page);
+        world.lines.push_new(honest, PageId(page));
     }
-    world.lines.push_new(home, 0);
-    let follow = |lines: &mut Lines, host: u32, page: u32| {
+    world.lines.push_new(home, PageId(0));
+    let follow = |lines: &mut Lines, host: HostId, page: PageId| {
         // a page more for each that was fetched; the first of theirs links all subdomains
         if host == home {
             for number in 0..subdomains {
                 for page in 0..5 {
-                    lines.push_new(home + 1 + number, page);
+                    lines.push_new(HostId(home.0 + 1 + number), PageId(page));
                 }
             }
         } else {
-            lines.push_new(host, page + 20);
+            lines.push_new(host, PageId(page.0 + 20));
         }
     };
     world.run(SECONDS, 2_000_000, follow).expect("polite");
-    world.visits[honest as usize].len()
+    world.visits[honest.index()].len()
 }
 
 fn honest_keeps_its_visits(interval: f64, takes: f64) {
@@ -80,27 +80,27 @@ fn hosts_are_opened_as_their_site_earns_it() {
     for number in 0..100 {
         let name = format!("h{number}.one.test");
         let host = lines.add_host(&name, Courtesy::default(), f64::INFINITY);
-        lines.push_new(host, 0);
+        lines.push_new(host, PageId(0));
     }
     assert_eq!(lines.unopened(), 100);
     // requests begin, but no answer comes
     let left = |lines: &mut Lines, now: f64| loop {
         match lines.next(now) {
             Turn::Resolve(host) => {
-                lines.resolved(host, now, Some((address(host as u8), 1e9)));
+                lines.resolved(host, now, Some((address(host.0 as u8), Seconds(1e9))));
             }
             Turn::Visit { .. } => {}
             _ => return lines.unopened(),
         }
     };
     assert_eq!(left(&mut lines, 0.0), 92, "a few on trust");
-    assert_eq!(lines.waiting(50, 0.0), Waiting::ForOpening(92));
+    assert_eq!(lines.waiting(HostId(50), 0.0), Waiting::ForOpening(92));
     assert_eq!(left(&mut lines, 10.0), 90, "one in five seconds");
-    lines.ended(3, address(3), 10.0, fine(), 0);
+    lines.ended(HostId(3), address(3), 10.0, fine(), 0);
     assert_eq!(left(&mut lines, 10.0), 88, "two for a page");
-    lines.push_new(3, 1);
+    lines.push_new(HostId(3), PageId(1));
     assert_eq!(left(&mut lines, 10.0), 88);
-    lines.ended(3, address(3), 10.0, fine(), 0);
+    lines.ended(HostId(3), address(3), 10.0, fine(), 0);
     assert_eq!(left(&mut lines, 10.0), 88, "for the first page");
     assert_eq!(
         left(&mut lines, 1e6),
@@ -115,7 +115,7 @@ fn a_name_without_address_costs_its_site_nothing() {
     for number in 0..100 {
         let name = format!("h{number}.one.test");
         let host = lines.add_host(&name, Courtesy::default(), f64::INFINITY);
-        lines.push_new(host, 0);
+        lines.push_new(host, PageId(0));
     }
     for _ in 0..100 {
         let Turn::Resolve(host) = lines.next(1.0) else {
@@ -133,7 +133,7 @@ fn whoever_holds_too_much_is_named_only_while_others_wait() {
         ..fixed(0.0)
     };
     let mut lines = Lines::new(rules, 0.0);
-    let greedy: Vec<u32> = (0..20)
+    let greedy: Vec<HostId> = (0..20)
         .map(|number| {
             let name = format!("h{number}.greedy.test");
             let host = lines.add_host(
@@ -144,8 +144,8 @@ fn whoever_holds_too_much_is_named_only_while_others_wait() {
                 },
                 1e9,
             );
-            lines.resolved(host, 0.0, Some((address(number), 1e9)));
-            lines.push_new(host, 0);
+            lines.resolved(host, 0.0, Some((address(number), Seconds(1e9))));
+            lines.push_new(host, PageId(0));
             host
         })
         .collect();
@@ -157,14 +157,14 @@ fn whoever_holds_too_much_is_named_only_while_others_wait() {
     assert_eq!(lines.greediest(1.0), None);
     let honest = open_host(&mut lines, IpAddr::from([127, 0, 9, 1]));
     assert_eq!(lines.greediest(1.0), None);
-    lines.push_new(honest, 0);
+    lines.push_new(honest, PageId(0));
     let greediest = lines.greediest(1.0).expect("somebody waits");
     assert_eq!((greediest.hosts.len(), greediest.too_many), (16, 1));
     assert!(greediest.hosts.iter().all(|host| greedy.contains(host)));
     // what it gives up is the other's
     lines.ended(
         greediest.hosts[0],
-        address(greediest.hosts[0] as u8),
+        address(greediest.hosts[0].0 as u8),
         1.0,
         fine(),
         0,
@@ -173,7 +173,7 @@ fn whoever_holds_too_much_is_named_only_while_others_wait() {
     assert_eq!(lines.greediest(1.0), None, "nobody else waits");
     // some connections are left for those below their share
     for &host in &greediest.hosts[1..4] {
-        lines.ended(host, address(host as u8), 1.0, fine(), 0);
+        lines.ended(host, address(host.0 as u8), 1.0, fine(), 0);
     }
     visit(lines.next(1.0));
     assert_eq!((lines.next(1.0), lines.under_way()), (Turn::Idle, 14));
@@ -189,23 +189,24 @@ fn sites_of_one_address_take_turns_however_many_hosts_they_have() {
     let honest = world.add(Server::new("honest.test", [127, 0, 0, 1]));
     for number in 0..50 {
         let host = world.add(Server::new(&format!("h{number}.many.test"), [127, 0, 0, 1]));
-        (0..100).for_each(|page| world.lines.push_new(host, page));
+        (0..100).for_each(|page| world.lines.push_new(host, PageId(page)));
     }
-    (0..1000).for_each(|page| world.lines.push_new(honest, page));
+    (0..1000).for_each(|page| world.lines.push_new(honest, PageId(page)));
     world.run(1000.0, 10_000, |_, _, _| {}).expect("polite");
-    let visits = world.visits[honest as usize].len();
+    let visits = world.visits[honest.index()].len();
     assert!(visits > 400, "{visits} of about 980");
 }
 
 #[test]
 fn a_hundred_slow_sites_do_not_get_every_connection_twice() {
     let mut lines = Lines::new(fixed(0.0), 0.0);
-    let slow: Vec<u32> = (0..100)
+    let slow: Vec<HostId> = (0..100)
         .map(|number| {
             let name = format!("www.slow{number}.test");
             let host = lines.add_host(&name, Courtesy::default(), f64::INFINITY);
-            lines.resolved(host, 0.0, Some(([127, 2, number, 1].into(), f64::INFINITY)));
-            (0..9).for_each(|page| lines.push_new(host, page));
+            let at = IpAddr::from([127, 2, number, 1]);
+            lines.resolved(host, 0.0, Some((at, Seconds(f64::INFINITY))));
+            (0..9).for_each(|page| lines.push_new(host, PageId(page)));
             host
         })
         .collect();
@@ -220,7 +221,7 @@ fn a_hundred_slow_sites_do_not_get_every_connection_twice() {
     // nobody knows them: each may have its share, which is one; but not the last connections
     let all = begin(&mut lines, 1.0);
     assert_eq!(all.len(), 56);
-    lines.push_new(honest, 0);
+    lines.push_new(honest, PageId(0));
     assert_eq!(lines.next(1.0), Turn::Idle, "nobody knows it either");
     let greedy = lines.greediest(1.0).expect("somebody waits");
     assert!(!greedy.above_share);
@@ -241,6 +242,6 @@ fn a_hundred_slow_sites_do_not_get_every_connection_twice() {
     assert_eq!(begin(&mut lines, 61.0).len(), 56);
     assert_eq!(lines.next(61.0), Turn::Idle, "the rest is kept");
     assert_eq!(lines.greediest(61.0), None);
-    lines.push_new(honest, 1);
+    lines.push_new(honest, PageId(1));
     assert_eq!(visit(lines.next(61.0)).0, honest);
 }

@@ -35,14 +35,14 @@ impl Server {
 enum Task {
     Resolve,
     Robots,
-    Visit(u32),
+    Visit(PageId),
 }
 
 /// What ends when.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     end: f64,
-    host: u32,
+    host: HostId,
     address: Option<IpAddr>,
     task: Task,
 }
@@ -55,12 +55,12 @@ pub(super) struct World {
     pub now: f64,
     pub servers: Vec<Server>,
     /// Visits made to each host, and when; requests for robots.txt; questions for addresses.
-    pub visits: Vec<Vec<(f64, u32)>>,
+    pub visits: Vec<Vec<(f64, PageId)>>,
     pub robots: Vec<u32>,
     pub lookups: Vec<u32>,
     rules: Rules,
     under_way: Vec<UnderWay>,
-    last_end: HashMap<Result<IpAddr, u32>, f64>,
+    last_end: HashMap<Result<IpAddr, HostId>, f64>,
     /// When rules were read, until when they hold, and the first visit by them.
     read: Vec<Option<(f64, f64)>>,
     steps: usize,
@@ -83,7 +83,7 @@ impl World {
         }
     }
 
-    pub fn add(&mut self, server: Server) -> u32 {
+    pub fn add(&mut self, server: Server) -> HostId {
         let host = self.lines.add_host(&server.name, Courtesy::default(), 0.0);
         self.servers.push(server);
         self.visits.push(Vec::new());
@@ -99,7 +99,7 @@ impl World {
         &mut self,
         until: f64,
         most_steps: usize,
-        mut follow: impl FnMut(&mut Lines, u32, u32),
+        mut follow: impl FnMut(&mut Lines, HostId, PageId),
     ) -> Result<(), String> {
         while self.now < until {
             self.steps += 1;
@@ -153,24 +153,24 @@ impl World {
         if let Some(address) = address {
             self.must_be_polite(host, address)?;
         }
-        let known = &mut self.read[host as usize];
+        let known = &mut self.read[host.index()];
         match task {
-            Task::Resolve => self.lookups[host as usize] += 1,
-            Task::Robots => self.robots[host as usize] += 1,
+            Task::Resolve => self.lookups[host.index()] += 1,
+            Task::Robots => self.robots[host.index()] += 1,
             Task::Visit(page) => {
                 let Some((until, first)) = known else {
-                    return Err(format!("host {host} visited without robots.txt"));
+                    return Err(format!("host {host:?} visited without robots.txt"));
                 };
                 *first = first.min(self.now);
                 if self.now >= *until && self.now > *first + 60.0 {
-                    return Err(format!("host {host} visited by old rules"));
+                    return Err(format!("host {host:?} visited by old rules"));
                 }
-                self.visits[host as usize].push((self.now, page));
+                self.visits[host.index()].push((self.now, page));
             }
         }
         let takes = match task {
             Task::Resolve => LOOKUP,
-            _ => self.servers[host as usize].takes,
+            _ => self.servers[host.index()].takes,
         };
         self.under_way.push(UnderWay {
             end: self.now + takes,
@@ -182,16 +182,16 @@ impl World {
     }
 
     /// W3 and W4.
-    fn must_be_polite(&self, host: u32, at: IpAddr) -> Result<(), String> {
+    fn must_be_polite(&self, host: HostId, at: IpAddr) -> Result<(), String> {
         let interval = self.rules.interval.seconds(1, 0.0);
         let parallel = usize::from(self.rules.parallel);
         let same_host = self.under_way.iter().filter(|other| other.host == host);
         let same_address = (self.under_way.iter()).filter(|other| other.address == Some(at));
         if same_host.count() >= parallel || same_address.count() >= parallel {
-            return Err(format!("two at a time at {at} or host {host}"));
+            return Err(format!("two at a time at {at} or host {host:?}"));
         }
-        let delay = match self.read[host as usize] {
-            Some(_) => interval.max(self.servers[host as usize].crawl_delay),
+        let delay = match self.read[host.index()] {
+            Some(_) => interval.max(self.servers[host.index()].crawl_delay),
             None => interval,
         };
         for (key, gap) in [(Err(host), delay), (Ok(at), interval)] {
@@ -204,13 +204,13 @@ impl World {
         Ok(())
     }
 
-    fn end(&mut self, ended: UnderWay, follow: &mut impl FnMut(&mut Lines, u32, u32)) {
+    fn end(&mut self, ended: UnderWay, follow: &mut impl FnMut(&mut Lines, HostId, PageId)) {
         let UnderWay { host, task, .. } = ended;
-        let (now, server) = (self.now, &self.servers[host as usize]);
+        let (now, server) = (self.now, &self.servers[host.index()]);
         let Some(address) = ended.address else {
-            let told = self.lookups[host as usize] as usize;
+            let told = self.lookups[host.index()] as usize;
             let address = server.addresses.get(told % server.addresses.len().max(1));
-            let found = address.map(|&address| (address, server.address_holds));
+            let found = address.map(|&address| (address, Seconds(server.address_holds)));
             return self.lines.resolved(host, now, found);
         };
         let answer = Answer::Fine {
@@ -218,8 +218,9 @@ impl World {
         };
         if task == Task::Robots {
             let until = now + server.robots_hold;
-            self.read[host as usize] = Some((until, f64::INFINITY));
-            self.lines.set_robots(host, now, until, server.crawl_delay);
+            self.read[host.index()] = Some((until, f64::INFINITY));
+            let delay = Seconds(server.crawl_delay);
+            self.lines.set_robots(host, now, until, delay);
         }
         self.lines.ended(host, address, now, answer, 100);
         self.last_end.insert(Err(host), now);

@@ -150,11 +150,6 @@ impl Real {
             self.checks.wrote(index, records)?;
             if let Some(session) = session {
                 self.checks.visited(session, records);
-                for record in records.iter() {
-                    if let Record::Receipted(number) = record {
-                        self.checks.published(session, *number);
-                    }
-                }
             }
         }
         for records in &stored.fleet.commits {

@@ -4,7 +4,6 @@ use fleet::flaw::Flaw;
 use fleet::identity::Unit;
 use fleet::io::{Input, Output, Token};
 use fleet::record::Record;
-use fleet::robot::Robot;
 use rand::RngExt;
 
 use super::super::checks::{Broken, broken};
@@ -19,7 +18,6 @@ impl World<'_> {
                 Output::Write(number, records) => {
                     let robot = self.processes[index].settings.robot;
                     self.note_sent(robot, &records);
-                    self.own_after_all(index, &records);
                     let fast = self.rng.random_range(2..40);
                     let process = &mut self.processes[index];
                     process.apply(&records);
@@ -71,19 +69,6 @@ impl World<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Entries that were their sender's own after all need no publication.
-    fn own_after_all(&mut self, index: usize, records: &[Record]) {
-        let session = self.processes[index]
-            .robot
-            .as_ref()
-            .and_then(Robot::session);
-        for record in records {
-            if let (Record::Receipted(number), Some(session)) = (record, session) {
-                self.checks.published(session, *number);
-            }
-        }
     }
 
     pub(super) fn written(&mut self, index: usize, number: u64) -> Result<(), Broken> {
@@ -302,6 +287,7 @@ impl World<'_> {
         let seen = process.rows.get(&unit).and_then(|rows| rows.get(&page));
         let visits = seen.copied().unwrap_or(0) + 1;
         let mut links: Vec<_> = self.web.links(page).collect();
+        let read = (visits == 1).then(|| self.web.reading(page));
         for link in &mut links {
             if own_dns {
                 link.server = Some(self.web.resolve(Web::host(&link.name), id, now));
@@ -314,6 +300,7 @@ impl World<'_> {
                 unit,
                 row: row(page, visits),
                 links,
+                read,
             },
         );
         if let Some(session) = robot.session() {

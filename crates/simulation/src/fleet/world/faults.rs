@@ -136,6 +136,20 @@ impl World<'_> {
         self.tell(|| format!("{robot} sleeps for {long} ms"));
     }
 
+    /// What a partitioner wants computed is computed.
+    pub(super) fn divide_by_links(&mut self, index: usize) {
+        let robot = self.processes[index].robot.as_mut();
+        let Some(division) = robot.and_then(Robot::division) else {
+            return;
+        };
+        let divided = division.solve().ok();
+        self.report.divisions += 1;
+        self.tell(|| format!("{} is divided: {divided:?}", division.group));
+        if let Some(robot) = &mut self.processes[index].robot {
+            robot.divided(division.group, divided);
+        }
+    }
+
     /// A new table for the fleet, from wherever its partitioner is.
     fn divide(&mut self, seed: u64) {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);

@@ -19,6 +19,7 @@ fn visit(web: &Web, page: usize, at: f64, status: u16) -> Visit {
     let micros = (at * 1e6).round() as u64;
     Visit {
         start: micros,
+        client: std::net::Ipv4Addr::LOCALHOST,
         end: micros,
         host: (*host.name).into(),
         address: host.address,

@@ -66,6 +66,13 @@ fn check(directory: &Path) {
     for number in PAGES..PAGES + 5 {
         assert_eq!(reader.find(&address(number)).unwrap(), None);
     }
+    // as few as are looked up one by one, and more
+    for step in [9_973, 11] {
+        let keys: Vec<String> = (0..PAGES + 100_000).step_by(step).map(address).collect();
+        let found = reader.find_all(keys.iter().rev().map(String::as_str));
+        let expected = (0..PAGES).step_by(step).map(PageId);
+        assert!(found.unwrap().into_iter().eq(expected), "every {step}th");
+    }
     for host in [0, 1, 2, 500, 1001, 5000] {
         let wanted = Wanted {
             hosts: Some([HostId(host)].into()),

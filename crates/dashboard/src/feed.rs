@@ -1,9 +1,9 @@
 //! Changes as a feed: Atom (RFC 4287) or RSS 2.0.
 
-use crate::difference_view;
-use crate::html::escape;
-use crate::moment::Moment;
-use crate::terminal::plain;
+use crate::difference;
+use crate::words;
+use desk::html::escape;
+use desk::terminal::plain;
 use ground::calendar;
 use robot::changes::Change;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ const XML: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n";
 
 /// An Atom feed of these changes, newest first.
 pub fn atom(data: &Path, changes: &[Change]) -> String {
-    let updated = Moment(newest(changes));
+    let updated = calendar::iso(newest(changes));
     let (id, title) = names(data);
     let mut feed = format!(
         "{XML}<feed xmlns=\"http://www.w3.org/2005/Atom\">\n<title>{title}</title>\n\
@@ -73,7 +73,7 @@ fn finished(feed: &str) -> String {
 
 fn newest(changes: &[Change]) -> Time {
     let newest = changes.first();
-    newest.map_or_else(|| Moment::now().0, |newest| newest.at)
+    newest.map_or_else(words::now, |newest| newest.at)
 }
 
 /// The identity and the title of a feed.
@@ -89,7 +89,7 @@ fn names(data: &Path) -> (String, String) {
 /// What differs, as HTML within XML.
 fn content(change: &Change) -> Option<String> {
     let difference = change.words.as_ref().filter(|words| !words.is_empty())?;
-    Some(escape(&difference_view::html(difference)))
+    Some(escape(&difference::paragraphs(difference)))
 }
 
 fn identity_of(change: &Change) -> String {

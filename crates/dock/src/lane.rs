@@ -1,0 +1,171 @@
+//! A lane: wishes that wait for each other.
+
+use std::sync::mpsc::Sender;
+
+use bus::Bus;
+use fleet::identity::{GroupId, Session};
+use fleet::io::{Input, Outcome, Output, Token};
+use fleet::key::Key;
+use fleet::parcel::Subject;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// Objects that are stored or fetched at the same time.
+const OBJECTS: usize = 4;
+
+/// Which wishes wait for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Name {
+    Key(Key),
+    Bucket(GroupId),
+    Subject(Subject),
+    /// The robot's own log, or another's.
+    Log(Session),
+    Object(usize),
+}
+
+/// The same for the same object.
+fn object_lane(name: &str) -> usize {
+    name.bytes().map(usize::from).sum::<usize>() % OBJECTS
+}
+
+impl Name {
+    /// The lane of a wish; none for what is not the bus's.
+    pub fn of(wish: &Output) -> Option<Self> {
+        Some(match wish {
+            Output::Poll(group) => Self::Bucket(*group),
+            Output::Swap { key, .. } => Self::Key(*key),
+            Output::Publish { subject, .. } => Self::Subject(*subject),
+            Output::Append { session, .. }
+            | Output::Tail(session)
+            | Output::Seal(_, session)
+            | Output::Replay(session) => Self::Log(*session),
+            Output::Put(_, name, _) | Output::Get(name) => Self::Object(object_lane(name)),
+            Output::Acknowledge(_)
+            | Output::Write(..)
+            | Output::Resolve(_)
+            | Output::Open(..)
+            | Output::Close(..)
+            | Output::Forget(_)
+            | Output::Reset => return None,
+        })
+    }
+}
+
+/// Answers `Unknown` if nobody else did.
+struct Owed<'a>(&'a Sender<Input>, Option<Token>);
+
+impl Owed<'_> {
+    fn answer(mut self, outcome: Outcome) {
+        if let Some(token) = self.1.take() {
+            // whoever has ended hears nothing
+            let _ = self.0.send(Input::Outcome(token, outcome));
+        }
+    }
+}
+
+impl Drop for Owed<'_> {
+    fn drop(&mut self) {
+        if let Some(token) = self.1.take() {
+            let _ = self.0.send(Input::Outcome(token, Outcome::Unknown));
+        }
+    }
+}
+
+/// Does what is wished for, one after the other.
+pub async fn work<B: Bus>(bus: B, mut wishes: UnboundedReceiver<Output>, teller: Sender<Input>) {
+    let mut next = None;
+    loop {
+        let wish = match next.take() {
+            Some(wish) => Some(wish),
+            None => wishes.recv().await,
+        };
+        let Some(wish) = wish else { return };
+        if let Output::Poll(group) = wish {
+            // all that were wished for so far are this one
+            while let Ok(more) = wishes.try_recv() {
+                if !matches!(more, Output::Poll(_)) {
+                    next = Some(more);
+                    break;
+                }
+            }
+            poll(&bus, group, &teller).await;
+        } else {
+            perform(&bus, wish, &teller).await;
+        }
+    }
+}
+
+/// All keys; without an answer nothing is told, and the robot asks again.
+async fn poll<B: Bus>(bus: &B, group: GroupId, teller: &Sender<Input>) {
+    let readings = match bus.poll(group).await {
+        Ok(readings) => readings,
+        Err(error) => return tracing::debug!(%error, "not polled"),
+    };
+    for reading in readings {
+        let _ = teller.send(read(reading));
+    }
+    let _ = teller.send(Input::Polled(group));
+}
+
+/// What was read under a key.
+pub fn read(reading: bus::Reading) -> Input {
+    match reading.value {
+        Ok(value) => Input::Read {
+            key: reading.key,
+            revision: reading.revision,
+            value,
+        },
+        Err(_) => Input::Unreadable(None),
+    }
+}
+
+async fn perform<B: Bus>(bus: &B, wish: Output, teller: &Sender<Input>) {
+    let owed = |token| Owed(teller, Some(token));
+    let tell = |input| {
+        let _ = teller.send(input);
+    };
+    match wish {
+        Output::Swap {
+            token,
+            key,
+            revision,
+            value,
+        } => {
+            let owed = owed(token);
+            owed.answer(bus.swap(key, revision, &value).await);
+        }
+        Output::Publish {
+            token,
+            subject,
+            message,
+        } => {
+            let owed = owed(token);
+            owed.answer(bus.publish(subject, &message).await);
+        }
+        Output::Append {
+            session,
+            expected,
+            entries,
+        } => tell(Input::Log(bus.append(session, expected, &entries).await)),
+        Output::Tail(session) => tell(Input::Log(bus.tail(session).await)),
+        Output::Seal(token, session) => {
+            let owed = owed(token);
+            owed.answer(bus.seal(session).await);
+        }
+        Output::Replay(session) => {
+            let replayed = bus.replay(session).await;
+            // what begins in the middle is not the whole log
+            let whole = replayed.filter(|log| log.from == 0);
+            tell(Input::Records(session, whole.map(|log| log.entries)));
+        }
+        Output::Put(token, name, bytes) => {
+            let owed = owed(token);
+            owed.answer(bus.put(&name, bytes).await);
+        }
+        Output::Get(name) => {
+            let object = bus.get(&name).await;
+            tell(Input::Object(name, object));
+        }
+        other => tracing::error!(?other, "not for a lane"),
+    }
+}

@@ -1,0 +1,114 @@
+//! Between a live robot and the messaging engine.
+#![doc = include_str!("../README.md")]
+
+mod lane;
+mod readers;
+
+use std::collections::HashMap;
+use std::sync::mpsc::{RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bus::{Bus, Delivered};
+use fleet::io::{Delivery, Input, Output};
+use robot::{Mooring, Sight};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::UnboundedSender;
+
+use lane::{Name, work};
+
+/// So often it is looked whether the robot reads other subjects, or has other groups above it.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Messages that the robot holds.
+#[derive(Clone, Default)]
+struct Held(Arc<Mutex<Deliveries>>);
+
+#[derive(Default)]
+struct Deliveries {
+    last: u64,
+    open: HashMap<Delivery, Delivered>,
+}
+
+impl Held {
+    fn keep(&self, delivered: Delivered) -> Delivery {
+        let mut deliveries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        deliveries.last += 1;
+        let delivery = Delivery(deliveries.last);
+        deliveries.open.insert(delivery, delivered);
+        delivery
+    }
+
+    /// What is not held any more was delivered elsewhere.
+    fn take(&self, delivery: Delivery) -> Option<Delivered> {
+        let mut deliveries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        deliveries.open.remove(&delivery)
+    }
+}
+
+/// Serves a robot until it has ended, on a thread of its own; what is asynchronous runs on the runtime.
+pub fn serve<B: Bus>(bus: B, mooring: Mooring, runtime: Handle) -> std::io::Result<()> {
+    let serving = Serving {
+        bus,
+        runtime,
+        teller: mooring.teller.clone(),
+        sight: mooring.sight.clone(),
+        lanes: HashMap::new(),
+        held: Held::default(),
+    };
+    let thread = std::thread::Builder::new().name("dock".into());
+    thread.spawn(move || serving.run(&mooring)).map(|_| ())
+}
+
+struct Serving<B> {
+    bus: B,
+    runtime: Handle,
+    teller: Sender<Input>,
+    sight: Sight,
+    lanes: HashMap<Name, UnboundedSender<Output>>,
+    held: Held,
+}
+
+impl<B: Bus> Serving<B> {
+    fn run(mut self, mooring: &Mooring) {
+        let mut readers = readers::Readers::new(
+            self.bus.clone(),
+            self.runtime.clone(),
+            (self.teller.clone(), self.held.clone()),
+        );
+        loop {
+            readers.follow(&self.sight);
+            match mooring.wishes.recv_timeout(LOOK) {
+                Ok(first) => {
+                    for wish in std::iter::once(first).chain(mooring.wishes.try_iter()) {
+                        self.pass_on(wish);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn pass_on(&mut self, wish: Output) {
+        if let Output::Acknowledge(delivery) = wish {
+            if let Some(delivered) = self.held.take(delivery) {
+                delivered.acknowledge();
+            }
+            return;
+        }
+        let Some(name) = Name::of(&wish) else {
+            tracing::error!(?wish, "not for a bus");
+            return;
+        };
+        let (bus, teller) = (&self.bus, &self.teller);
+        let runtime = &self.runtime;
+        let lane = self.lanes.entry(name).or_insert_with(|| {
+            let (lane, wishes) = tokio::sync::mpsc::unbounded_channel();
+            runtime.spawn(work(bus.clone(), wishes, teller.clone()));
+            lane
+        });
+        // a lane ends only with the runtime, and then all does
+        let _ = lane.send(wish);
+    }
+}

@@ -1,0 +1,100 @@
+//! `evercrawl dashboard`: a crawl in a browser, at work or not; `crawl --dashboard` shows it while it works.
+
+use crate::bad_input::BadInput;
+use crate::crawl::warn;
+use crate::data::{Data, Which};
+use crate::interrupt::stop_on_interrupt;
+use crate::{terminal, why};
+use anyhow::{Context, Result};
+use dashboard::{Bound, Crawl, Dashboard, Settings};
+use robot::config::Config;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use url::Url;
+
+/// Where it is unless somebody says otherwise.
+pub const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9601);
+const PACE: Duration = Duration::from_millis(100);
+
+const MORE: &str = "\
+Pages: how fresh the copies are and what holds the crawl up; the changes found, with what differs; sites
+and pages, each with its visits, its versions and the reason for its next visit; what the budget buys.
+All can be read without JavaScript; with it, they keep themselves up to date.
+
+Only this machine can reach it unless --listen names another address, which needs a token: dashboard.token_file
+or dashboard.token_env in the configuration. `dashboard.actions` lets whoever knows the token act.
+
+Examples:
+  evercrawl dashboard --data mirror
+  evercrawl crawl --dashboard https://docs.example.org/
+  evercrawl dashboard -c crawl.toml --listen 0.0.0.0:9601";
+
+/// Show a crawl in a browser, running or not.
+#[derive(clap::Args)]
+#[command(after_help = MORE)]
+pub struct Arguments {
+    #[command(flatten)]
+    which: Which,
+    /// Where browsers find it [default: 127.0.0.1:9601].
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let stop = stop_on_interrupt();
+    let data = arguments.which.find()?;
+    data.reader()?;
+    let listen = arguments.listen.or(data.raw.dashboard.listen);
+    let bound = bind_at(listen.unwrap_or(USUAL), &data.raw)?;
+    let crawl = Crawl::new(data.raw.clone(), None, Box::new(explained(data.raw)));
+    // a robot that shows itself keeps the history
+    let shown = bound.serve(crawl, None)?;
+    terminal::print(&format!("dashboard: {} (Ctrl-C ends it)\n", shown.url()))?;
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(PACE);
+    }
+    Ok(())
+}
+
+/// Takes the address that a crawl is to be shown at, if it is to be shown.
+pub fn bind(config: &Config) -> Result<Option<Bound>> {
+    let listen = config.dashboard.listen;
+    listen.map(|listen| bind_at(listen, config)).transpose()
+}
+
+fn bind_at(listen: SocketAddr, config: &Config) -> Result<Bound> {
+    let settings = Settings::new(listen, &config.dashboard);
+    let settings = settings.map_err(|refused| BadInput(refused.to_string()))?;
+    dashboard::bind(settings).with_context(|| format!("dashboard.listen = {listen}"))
+}
+
+/// Shows a crawl that runs in this process.
+pub fn show(bound: Bound, config: &Config, crawl: &robot::Crawl, json: bool) -> Result<Dashboard> {
+    let history = dashboard::history_file(&config.data.0);
+    let why = Box::new(explained(config.clone()));
+    let window = Crawl::new(config.clone(), Some(Box::new(crawl.shown())), why);
+    let shown = bound.serve(window, Some(history))?;
+    let url = shown.url();
+    if json {
+        tracing::warn!(url, "dashboard");
+    } else {
+        terminal::complain("dashboard", &url);
+    }
+    if config
+        .dashboard
+        .listen
+        .is_some_and(|listen| !listen.ip().is_loopback())
+    {
+        warn(
+            json,
+            "the dashboard is served without encryption: whoever is on the way can read the token; a proxy with TLS helps",
+        );
+    }
+    Ok(shown)
+}
+
+/// Why a page is treated as it is, by the seeds there are at that moment.
+fn explained(config: Config) -> impl Fn(&Url) -> Result<dashboard::Explained> + Send + Sync {
+    move |url| why::explain(&Data::of(config.clone())?, url)
+}

@@ -1,0 +1,130 @@
+//! What a robot at work is asked over the messaging engine, and what it answers.
+
+use super::office::Office;
+use bus::Bus;
+use fleet::identity::RobotId;
+use robot::view::Status;
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// A question.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ask {
+    /// How it goes.
+    Status,
+    /// Where the register has a name, and how a server is held.
+    Where {
+        name: Option<String>,
+        server: Option<IpAddr>,
+    },
+    /// Leave the fleet.
+    Leave,
+}
+
+/// How a robot is doing.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Report {
+    pub robot: String,
+    pub incarnation: u64,
+    /// Whether it may ask servers now.
+    pub lease: bool,
+    pub leaving: bool,
+    /// Servers of its own, on their way to it, and on their way to others.
+    pub servers: usize,
+    pub arriving: usize,
+    pub going: usize,
+    /// URLs that nobody else has taken over yet.
+    pub in_custody: usize,
+    /// Seconds since it joined.
+    pub seconds: f64,
+    pub tally: Tally,
+    pub engine: Engine,
+    pub status: Status,
+    /// In the protocol's own words.
+    pub standing: String,
+}
+
+/// What the protocol counted.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Tally {
+    pub sent: u64,
+    pub sent_again: u64,
+    pub passed_on: u64,
+    pub known_sent: u64,
+    pub taken_over: u64,
+    pub handed: u64,
+    pub refused: u64,
+    pub unresolved: u64,
+    pub unreadable: u64,
+    pub full: u64,
+    pub kept_in_log: u64,
+    pub lower_plans: u64,
+}
+
+impl From<fleet::robot::Tally> for Tally {
+    fn from(tally: fleet::robot::Tally) -> Self {
+        Self {
+            sent: tally.sent,
+            sent_again: tally.sent_again,
+            passed_on: tally.passed_on,
+            known_sent: tally.known_sent,
+            taken_over: tally.taken_over,
+            handed: tally.handed,
+            refused: tally.refused,
+            unresolved: tally.unresolved,
+            unreadable: tally.unreadable,
+            full: tally.full,
+            kept_in_log: tally.kept_in_log,
+            lower_plans: tally.lower_plans,
+        }
+    }
+}
+
+/// What happened between the robot and the messaging engine.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Engine {
+    pub reconnects: u64,
+    pub ambiguous: u64,
+    pub resolved: u64,
+    pub full: u64,
+    pub oversized: u64,
+    pub unreadable: u64,
+    pub given_up: u64,
+    pub missed: u64,
+}
+
+impl From<&bus::Tally> for Engine {
+    fn from(tally: &bus::Tally) -> Self {
+        Self {
+            reconnects: tally.reconnects.get(),
+            ambiguous: tally.ambiguous.get(),
+            resolved: tally.resolved.get(),
+            full: tally.full.get(),
+            oversized: tally.oversized.get(),
+            unreadable: tally.unreadable.get(),
+            given_up: tally.given_up.get(),
+            missed: tally.missed.get(),
+        }
+    }
+}
+
+/// What a robot knows of a name or a server.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Known {
+    /// The server that the robot's register bound the name to.
+    pub bound: Option<IpAddr>,
+    /// How the robot holds the server.
+    pub held: Option<String>,
+    /// Names at the server whose pages the robot has.
+    pub names: Vec<String>,
+}
+
+impl Office {
+    /// Asks a robot; nothing if it does not answer.
+    pub fn ask<T: serde::de::DeserializeOwned>(&self, robot: RobotId, ask: &Ask) -> Option<T> {
+        let question = serde_json::to_vec(ask).ok()?;
+        let answer = self.runtime.block_on(self.nats.ask(robot, &question))?;
+        serde_json::from_slice(&answer).ok()
+    }
+}

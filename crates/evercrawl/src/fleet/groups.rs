@@ -1,0 +1,241 @@
+//! `evercrawl fleet group`: the tree of groups, as its owners want it.
+
+use super::office::{Office, Where, check_name};
+use crate::bad_input::BadInput;
+use crate::terminal;
+use anyhow::{Result, anyhow};
+use bus::Bus;
+use fleet::identity::GroupId;
+use fleet::io::Outcome;
+use fleet::key::{Charter, Key, Value, What};
+use fleet::plan::Plan;
+use fleet::record::Shared;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The fleet itself.
+pub const TOP: GroupId = GroupId(1);
+/// How a plan can be deep, by the protocol.
+const DEEPEST: usize = 16;
+
+/// Define, move and remove groups: sites and regions.
+///
+/// What is wanted is written down at once; the groups' own robots carry it out when it is safe.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Where,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Define a group.
+    Add {
+        /// What it is called.
+        group: String,
+        /// The group above it [default: the fleet itself].
+        #[arg(long = "in", value_name = "GROUP")]
+        above: Option<String>,
+    },
+    /// Put a group, with all that is in it, below another.
+    Move {
+        /// Which.
+        group: String,
+        /// The group above it from now on; the fleet's name for the fleet itself.
+        #[arg(long = "in", value_name = "GROUP")]
+        above: String,
+    },
+    /// Take a group out of the fleet. Its share goes to others; no group may be below it.
+    Remove {
+        /// Which.
+        group: String,
+    },
+}
+
+/// The groups, as they are written down.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Groups {
+    pub groups: Vec<Group>,
+    /// Numbers are never used again.
+    pub last: u64,
+}
+
+/// A group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    pub id: u64,
+    pub name: String,
+    /// The number of the one above; nothing for the fleet.
+    pub above: Option<u64>,
+}
+
+impl Groups {
+    /// The fleet alone.
+    pub fn founded(fleet: &str) -> Self {
+        Self {
+            groups: vec![Group {
+                id: TOP.0,
+                name: fleet.to_owned(),
+                above: None,
+            }],
+            last: TOP.0,
+        }
+    }
+
+    pub fn named(&self, name: &str) -> Result<&Group> {
+        let found = self.groups.iter().find(|group| group.name == name);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = self.groups.iter().map(|g| g.name.as_str()).collect();
+            BadInput(format!(
+                "no group {name:?}; there are: {}",
+                names.join(", ")
+            ))
+            .into()
+        })
+    }
+
+    pub fn with(&self, id: GroupId) -> Option<&Group> {
+        self.groups.iter().find(|group| group.id == id.0)
+    }
+
+    /// What people call a group.
+    pub fn name(&self, id: GroupId) -> String {
+        self.with(id)
+            .map_or_else(|| id.to_string(), |group| group.name.clone())
+    }
+
+    /// From the fleet down to the group.
+    pub fn path(&self, id: GroupId) -> Vec<GroupId> {
+        let mut path = vec![id];
+        let mut at = self.with(id);
+        while let Some(above) = at.and_then(|group| group.above) {
+            path.push(GroupId(above));
+            at = self.with(GroupId(above));
+        }
+        path.reverse();
+        path
+    }
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let office = Office::open(&arguments.place)?;
+    office.articles()?;
+    let (revision, mut groups) = office.groups()?;
+    match &arguments.command {
+        Command::Add { group, above } => {
+            check_name("group", group)?;
+            let above = above.as_deref().unwrap_or(&office.place.name);
+            let above = GroupId(groups.named(above)?.id);
+            if groups.groups.iter().any(|known| known.name == *group) {
+                return Err(BadInput(format!("there is a group {group:?} already")).into());
+            }
+            if groups.path(above).len() + 1 >= DEEPEST {
+                return Err(BadInput(format!("no tree is deeper than {DEEPEST} levels")).into());
+            }
+            groups.last += 1;
+            let new = GroupId(groups.last);
+            groups.groups.push(Group {
+                id: new.0,
+                name: group.clone(),
+                above: Some(above.0),
+            });
+            office.write("groups", revision, &groups)?;
+            found(&office, new, Some(above))?;
+            charter(&office, new, |charter| charter.parent = Some(above))?;
+            charter(&office, above, |charter| charter.groups.push(new))?;
+            terminal::print(&format!("{group} is a group in {}\n", groups.name(above)))?;
+        }
+        Command::Move { group, above } => {
+            let (id, from) = below_top(&groups, group)?;
+            let to = GroupId(groups.named(above)?.id);
+            if groups.path(to).contains(&id) {
+                return Err(BadInput(format!("{above} is {group} itself, or below it")).into());
+            }
+            if let Some(moved) = groups.groups.iter_mut().find(|known| known.id == id.0) {
+                moved.above = Some(to.0);
+            }
+            office.write("groups", revision, &groups)?;
+            charter(&office, id, |charter| charter.parent = Some(to))?;
+            charter(&office, from, |charter| charter.groups.retain(|g| *g != id))?;
+            charter(&office, to, |charter| charter.groups.push(id))?;
+            terminal::print(&format!("{group} goes to {above}; its share moves first\n"))?;
+        }
+        Command::Remove { group } => {
+            let (id, from) = below_top(&groups, group)?;
+            if groups.groups.iter().any(|known| known.above == Some(id.0)) {
+                let text = format!("there are groups below {group}: move or remove them first");
+                return Err(BadInput(text).into());
+            }
+            groups.groups.retain(|known| known.id != id.0);
+            charter(&office, from, |charter| charter.groups.retain(|g| *g != id))?;
+            office.write("groups", revision, &groups)?;
+            terminal::print(&format!(
+                "{group} is no group any more; others take its share\n"
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+fn below_top(groups: &Groups, name: &str) -> Result<(GroupId, GroupId)> {
+    let group = groups.named(name)?;
+    let above = group
+        .above
+        .ok_or_else(|| BadInput(format!("{name} is the fleet itself")))?;
+    Ok((GroupId(group.id), GroupId(above)))
+}
+
+/// Makes a group's streams and its first plan, if they are not there.
+pub fn found(office: &Office, group: GroupId, above: Option<GroupId>) -> Result<()> {
+    let articles = office.articles()?;
+    // with the fleet's own sizes
+    let builder = Office::connect(&office.place, "operator", articles.layout(), true)?;
+    (builder.runtime.block_on(builder.nats.init(&[group])))
+        .map_err(|error| anyhow!("the streams of a group could not be made: {error}"))?;
+    let key = Key {
+        group,
+        what: What::Plan,
+    };
+    let plan = Value::Plan(Shared(Arc::new(Plan::founding(group, above))));
+    match office.runtime.block_on(office.nats.swap(key, 0, &plan)) {
+        // it is there
+        Outcome::Done(_) | Outcome::Refused => Ok(()),
+        Outcome::Unknown => Err(anyhow!("no answer from NATS; try again")),
+    }
+}
+
+/// Writes down what a group's owners want.
+pub fn charter(office: &Office, group: GroupId, change: impl Fn(&mut Charter)) -> Result<()> {
+    let key = Key {
+        group,
+        what: What::Charter,
+    };
+    for _ in 0..5 {
+        let readings = office.runtime.block_on(office.nats.poll(group));
+        let readings = readings.map_err(|error| anyhow!("{error}"))?;
+        let found = readings.into_iter().find(|reading| reading.key == key);
+        let (revision, mut wanted) = match found {
+            Some(reading) => match reading.value {
+                Ok(Value::Charter(charter)) => (reading.revision, charter),
+                _ => (reading.revision, Charter::default()),
+            },
+            None => (0, Charter::default()),
+        };
+        wanted.number += 1;
+        change(&mut wanted);
+        wanted.groups.sort_unstable();
+        wanted.groups.dedup();
+        let value = Value::Charter(wanted);
+        if let Outcome::Done(_) = office
+            .runtime
+            .block_on(office.nats.swap(key, revision, &value))
+        {
+            return Ok(());
+        }
+    }
+    Err(anyhow!(
+        "what is wanted of the group could not be written; `evercrawl fleet tree` shows how it is"
+    ))
+}

@@ -1,0 +1,150 @@
+//! `evercrawl fleet init`: founds a fleet.
+
+use super::articles::Articles;
+use super::groups::{self, Groups, TOP};
+use super::office::{Office, Where};
+use super::seed;
+use crate::bad_input::BadInput;
+use crate::crawl::{explain, read_config, warn};
+use crate::terminal;
+use anyhow::{Result, anyhow};
+use bus::nats::setup::SetupError;
+use ground::Seconds;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Servers that have just been started need a moment to find each other.
+const PATIENCE: Duration = Duration::from_secs(15);
+const GIGABYTE: u64 = 1 << 30;
+
+/// Found a fleet: its streams, its configuration, its seeds.
+///
+/// Once for each fleet. Scope, keys, politeness and budgets of the configuration hold for all robots, and
+/// are kept in the fleet itself. Run again with the same configuration, it checks that all is there.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Where,
+    /// The configuration of all robots (TOML); its seeds are the fleet's first.
+    #[arg(short, long, value_name = "FILE")]
+    config: PathBuf,
+    /// Copies of everything: 1 or 3 [default: 3 if at least three servers are named].
+    #[arg(long, value_name = "NUMBER", value_parser = ["1", "3"])]
+    replicas: Option<String>,
+    /// The room that the fleet may take on each server, in bytes, divided among its streams.
+    #[arg(long, value_name = "BYTES", default_value_t = 16 * GIGABYTE, value_parser = clap::value_parser!(u64).range(256 << 20..))]
+    storage: u64,
+    /// How long a robot counts as alive after its last sign of life.
+    ///
+    /// Others take over its servers then. A server of NATS that dies stops signs of life for up to ten
+    /// seconds: with less than 30 s robots are taken for dead that are not, which costs time, but no page.
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    lease: Seconds,
+    /// How long a dead robot's servers are left alone [default: by politeness and the limits of requests].
+    #[arg(long, value_name = "TIME")]
+    quiet: Option<Seconds>,
+    /// Accept servers older than 2.10.23, which may lose data when they are killed.
+    #[arg(long)]
+    allow_old: bool,
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let place = arguments.place.find()?;
+    let config = read_config(Some(&arguments.config))?;
+    robot::check(&config).map_err(explain)?;
+    if !(2.0..=3600.0).contains(&arguments.lease.0) {
+        return Err(BadInput("--lease: expected a time from 2s to 1h".into()).into());
+    }
+    let servers = place.nats.split(',').count();
+    let three = (arguments.replicas.as_deref()).map_or(servers >= 3, |said| said == "3");
+    let replicas = if three { 3 } else { 1 };
+    if replicas == 1 {
+        warn(
+            false,
+            "one copy of everything: if the server's disk is lost, so is what robots had under way",
+        );
+    }
+    let mut articles = Articles::new(
+        &config,
+        arguments.lease.0,
+        arguments.quiet.map(|quiet| quiet.0),
+    )?;
+    articles.replicas = replicas;
+    articles.storage = arguments.storage;
+    let office = Office::connect(&place, "operator", articles.layout(), arguments.allow_old)?;
+    let prepared = prepare(&office)?;
+    for server in &prepared.unreachable {
+        warn(
+            false,
+            &format!("{server} does not answer; its version was not checked"),
+        );
+    }
+    match office.read::<Articles>("fleet")? {
+        None => {
+            office.write("fleet", 0, &articles)?;
+        }
+        Some((_, known)) => {
+            articles.id.clone_from(&known.id);
+            if let Some(what) = difference(&known, &articles) {
+                let name = &place.name;
+                let text = format!(
+                    "the fleet {name:?} exists with another {what}; found one with another --name, or use its own"
+                );
+                return Err(BadInput(text).into());
+            }
+        }
+    }
+    if office.read::<Groups>("groups")?.is_none() {
+        office.write("groups", 0, &Groups::founded(&place.name))?;
+    }
+    groups::found(&office, TOP, None)?;
+    groups::charter(&office, TOP, |charter| charter.parent = None)?;
+    let seeds = robot::seeds::read_all(&config.seeds).map_err(explain)?;
+    let added = seed::add(&office, &seeds)?;
+    let file = arguments.place.write(&place)?;
+    let mut text = String::new();
+    let made = prepared.made.len() + prepared.found.len();
+    writeln!(
+        text,
+        "the fleet {} is founded: {} ({} new), {} of everything, {} added",
+        place.name,
+        terminal::count(made as u64, "stream"),
+        prepared.made.len(),
+        terminal::count(replicas as u64, "copy"),
+        terminal::count(added as u64, "seed"),
+    )?;
+    writeln!(
+        text,
+        "{} says where it is, for the other commands",
+        file.display()
+    )?;
+    Ok(terminal::print(&text)?)
+}
+
+fn prepare(office: &Office) -> Result<bus::nats::setup::Prepared> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match office.runtime.block_on(office.nats.init(&[TOP])) {
+            Ok(prepared) => return Ok(prepared),
+            Err(SetupError::Bus(_)) if Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(500));
+            }
+            Err(error @ SetupError::Bus(_)) => return Err(anyhow!("{error}")),
+            Err(error) => return Err(BadInput(error.to_string()).into()),
+        }
+    }
+}
+
+/// What two foundings do not agree on.
+fn difference(known: &Articles, wanted: &Articles) -> Option<&'static str> {
+    [
+        ("configuration", known.config != wanted.config),
+        ("--lease", known.lease != wanted.lease),
+        ("--quiet", known.quiet != wanted.quiet),
+        ("--replicas", known.replicas != wanted.replicas),
+        ("--storage", known.storage != wanted.storage),
+    ]
+    .into_iter()
+    .find_map(|(what, differs)| differs.then_some(what))
+}

@@ -1,0 +1,305 @@
+//! `evercrawl fleet join`: a robot of a fleet at work.
+
+mod answers;
+mod journal;
+mod seeds;
+
+use super::articles::{Articles, with_local};
+use super::ask::{Ask, Report};
+use super::office::{Member, Office, Where, check_name, robot_id};
+use crate::bad_input::BadInput;
+use crate::crawl::{Screen, explain, list_missing, log, tell_mended, warn};
+use crate::interrupt::{Interrupted, stop_on_interrupt};
+use answers::Desk;
+use anyhow::{Result, anyhow};
+use fleet::identity::{GroupId, RobotId};
+use ground::Seconds;
+pub use journal::Event;
+use robot::config::Config;
+use robot::{Berth, Until};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// So often the robot looks around while it works.
+const LOOK: Duration = Duration::from_millis(100);
+/// What the data directory says of the fleet.
+const FILE: &str = "fleet.json";
+
+/// Run a robot of the fleet on this machine, until Ctrl-C.
+///
+/// Started again with the same data it goes on where it stopped. A robot that was away for longer than its
+/// lease finds that others have its share: what it had is with them, and it begins anew by itself.
+#[derive(clap::Args)]
+#[allow(clippy::struct_excessive_bools)] // flags are
+pub struct Arguments {
+    #[command(flatten)]
+    place: Where,
+    /// What the robot is called; once in a fleet.
+    #[arg(long = "as", value_name = "NAME")]
+    robot: String,
+    /// The group that it is in [default: the fleet itself].
+    #[arg(long = "in", value_name = "GROUP")]
+    group: Option<String>,
+    /// Where everything is kept [default: evercrawl-data].
+    #[arg(long, value_name = "DIRECTORY")]
+    data: Option<PathBuf>,
+    /// What is this machine's own affair (TOML): data, log, metrics, state, and of fetch `source` and
+    /// `dns_server`.
+    #[arg(short, long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// End when the whole fleet has fetched every page once.
+    #[arg(long)]
+    once: bool,
+    /// Stop after this time, such as 90s, 30m or 2h.
+    #[arg(long = "for", value_name = "TIME")]
+    limit: Option<Seconds>,
+    /// Log more: requests, robots.txt, decisions.
+    #[arg(short, long)]
+    verbose: bool,
+    /// Log and the last figures as JSON lines.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Whose data a directory has.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Owner {
+    fleet: String,
+    /// Of the fleet; another of the same name has another.
+    id: String,
+    robot: String,
+}
+
+/// A number that nobody else has drawn.
+pub fn random() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::collections::hash_map::RandomState::new()
+        .build_hasher()
+        .finish()
+}
+
+pub fn run(arguments: &Arguments) -> Result<()> {
+    check_name("robot", &arguments.robot)?;
+    let place = arguments.place.find()?;
+    let who = robot_id(&arguments.robot).to_string();
+    let asking = Office::connect(&place, &who, bus::layout::Layout::default(), true)?;
+    let articles = asking.articles()?;
+    drop(asking);
+    let office = Office::connect(&place, &who, articles.layout(), true)?;
+    let config = configure(arguments, &articles)?;
+    log(&config.log, arguments.verbose, arguments.json)?;
+    let group = enlist(arguments, &office)?;
+    claim(&config.data.0, &articles, arguments, &office)?;
+    let robot = robot_id(&arguments.robot);
+    if let Some(Report { robot, .. }) = office.ask(robot, &Ask::Status) {
+        let text = format!("{robot} is at work already, here or on another machine");
+        return Err(BadInput(text).into());
+    }
+    if config.identity.contact().is_none() && config.identity.user_agent.is_empty() {
+        warn(
+            arguments.json,
+            "no contact is configured, and servers are told so: set identity.contact in the fleet's configuration",
+        );
+    }
+    let stop = stop_on_interrupt();
+    let mut work = Work {
+        arguments,
+        articles: &articles,
+        office: &office,
+        robot,
+        group,
+        began: Instant::now(),
+        screen: Screen::new(arguments.json),
+    };
+    while let End::Anew = work.live(&config, stop)? {
+        warn(
+            arguments.json,
+            "others have this robot's share; what it had is with them, and it begins anew",
+        );
+        forget(&config.data.0)?;
+    }
+    Ok(())
+}
+
+/// The fleet's configuration, with what is this machine's own.
+fn configure(arguments: &Arguments, articles: &Articles) -> Result<Config> {
+    let fleet = articles.config()?;
+    let mut config = match &arguments.config {
+        Some(path) => {
+            let local = crate::crawl::read_config(Some(path))?;
+            let text = std::fs::read_to_string(path)?;
+            with_local(&fleet, path, &text, &local)?
+        }
+        None => fleet,
+    };
+    if let Some(data) = &arguments.data {
+        config.data.0.clone_from(data);
+    }
+    Ok(config)
+}
+
+/// Writes the robot down as a member of its group, or finds it there.
+fn enlist(arguments: &Arguments, office: &Office) -> Result<Vec<GroupId>> {
+    let (_, groups) = office.groups()?;
+    let name = arguments.group.as_deref().unwrap_or(&office.place.name);
+    let group = groups.named(name)?;
+    let paper = format!("robot.{}", arguments.robot);
+    let member = Member {
+        name: arguments.robot.clone(),
+        group: name.to_owned(),
+    };
+    match office.read::<Member>(&paper)? {
+        None => {
+            office.write(&paper, 0, &member)?;
+        }
+        Some((_, known)) if known == member => {}
+        Some((_, known)) => {
+            return Err(BadInput(format!(
+                "{} is in {}, not in {name}: a robot stays in its group; another name makes another robot",
+                known.name, known.group
+            ))
+            .into());
+        }
+    }
+    Ok(groups.path(GroupId(group.id)))
+}
+
+/// Makes sure that the data are this robot's, or nobody's.
+fn claim(data: &Path, articles: &Articles, arguments: &Arguments, office: &Office) -> Result<()> {
+    let path = data.join(FILE);
+    let owner = Owner {
+        fleet: office.place.name.clone(),
+        id: articles.id.clone(),
+        robot: arguments.robot.clone(),
+    };
+    match std::fs::read(&path) {
+        Ok(bytes) => {
+            let known: Owner = serde_json::from_slice(&bytes)
+                .map_err(|error| BadInput::file(&path, format!("cannot be read: {error}")))?;
+            if known == owner {
+                return Ok(());
+            }
+            let text = if known.fleet == owner.fleet && known.id != owner.id {
+                format!("of an earlier fleet {}; choose another --data", known.fleet)
+            } else {
+                format!(
+                    "of the robot {} of the fleet {}; choose another --data",
+                    known.robot, known.fleet
+                )
+            };
+            Err(BadInput::file(data, text).into())
+        }
+        Err(_) if robot::state_directory(data).exists() => {
+            let text =
+                "a crawl of its own is here, which is no robot's of a fleet; choose another --data";
+            Err(BadInput::file(data, text).into())
+        }
+        Err(_) => std::fs::create_dir_all(data)
+            .and_then(|()| std::fs::write(&path, serde_json::to_vec(&owner)?))
+            .map_err(|error| anyhow!("{}: {error}", path.display())),
+    }
+}
+
+/// The share is lost: pages are others'. Archived copies stay.
+fn forget(data: &Path) -> Result<()> {
+    let state = robot::state_directory(data);
+    std::fs::remove_dir_all(&state).map_err(|error| anyhow!("{}: {error}", state.display()))
+}
+
+/// How a life of a robot ended.
+enum End {
+    Over,
+    Anew,
+}
+
+struct Work<'a> {
+    arguments: &'a Arguments,
+    articles: &'a Articles,
+    office: &'a Office,
+    robot: RobotId,
+    group: Vec<GroupId>,
+    began: Instant,
+    screen: Screen,
+}
+
+impl Work<'_> {
+    fn live(&mut self, config: &Config, stop: &std::sync::atomic::AtomicBool) -> Result<End> {
+        let json = self.arguments.json;
+        let settings = (self.articles).settings(self.robot, self.group.clone(), config);
+        let boot = random() as u16;
+        let (berth, mooring) = Berth::new(settings, boot);
+        let sight = mooring.sight.clone();
+        let leave = mooring.teller.clone();
+        let mut seeds = seeds::Seeds::new(self.office, sight.clone());
+        let mut config = config.clone();
+        seeds.take_in(&mut config)?;
+        let until = if self.arguments.once {
+            Until::FetchedOnce
+        } else {
+            Until::Stopped
+        };
+        let crawl = robot::start_in_fleet(&config, until, berth).map_err(explain)?;
+        tell_mended(&crawl.mended, json);
+        let runtime = self.office.runtime.handle().clone();
+        dock::serve(self.office.nats.clone(), mooring, runtime)?;
+        let desk = Desk::open(
+            &self.arguments.robot,
+            self.robot,
+            self.office,
+            &sight,
+            leave,
+        )?;
+        let mut journal = journal::Journal::new(&self.arguments.robot, self.robot, self.office);
+        let limit = (self.arguments.limit).map_or(f64::INFINITY, |limit| limit.0);
+        let mut left = false;
+        while !crawl.is_over() {
+            if stop.load(Ordering::Relaxed) || self.began.elapsed().as_secs_f64() >= limit {
+                crawl.stop();
+            }
+            if sight.look(|seam| seam.protocol().has_left()) == Some(true) {
+                left = true;
+                crawl.stop();
+            }
+            let status = crawl.status();
+            self.screen.show(&status);
+            desk.show(status);
+            journal.look(&sight);
+            if let Err(error) = seeds.look(&config, &crawl) {
+                // the next look may go better
+                tracing::warn!(%error, "seeds");
+            }
+            std::thread::sleep(LOOK);
+        }
+        let lost = crawl.lost_share();
+        let status = crawl
+            .wait()
+            .map_err(|what| anyhow!("the robot ended: {what}"))?;
+        drop(desk);
+        if lost && !stop.load(Ordering::Relaxed) {
+            journal.tell("lost its share: it was away for longer than its lease, or was evicted");
+            return Ok(End::Anew);
+        }
+        self.screen.end(&status)?;
+        if left {
+            journal.tell("left the fleet");
+            return Ok(End::Over);
+        }
+        if stop.load(Ordering::Relaxed) || self.began.elapsed().as_secs_f64() >= limit {
+            let text = format!(
+                "others take over this robot's share in {:.0} s, unless it is started again before",
+                self.articles.lease
+            );
+            warn(json, &text);
+            if self.arguments.once {
+                return Err(Interrupted.into());
+            }
+            return Ok(End::Over);
+        }
+        if self.arguments.once {
+            list_missing(config, json)?;
+        }
+        Ok(End::Over)
+    }
+}

@@ -1,0 +1,145 @@
+//! A robot at work answers those who ask it over the messaging engine.
+
+use crate::fleet::ask::{Ask, Engine, Known, Report};
+use crate::fleet::office::Office;
+use anyhow::{Result, anyhow};
+use bus::{Bus, Question};
+use fleet::identity::{RobotId, Unit};
+use fleet::io::Input;
+use fleet::robot::Hold;
+use robot::Sight;
+use robot::view::Status;
+use std::net::IpAddr;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use tokio::task::JoinHandle;
+
+/// Most names of a server that are told.
+const NAMES: usize = 100;
+
+/// Where questions are answered.
+pub struct Desk {
+    shown: Arc<Mutex<Status>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Desk {
+    pub fn open(
+        name: &str,
+        robot: RobotId,
+        office: &Office,
+        sight: &Sight,
+        leave: Sender<Input>,
+    ) -> Result<Self> {
+        let asked = office.runtime.block_on(office.nats.questions(robot));
+        let mut asked = asked.map_err(|error| anyhow!("{error}"))?;
+        let shown = Arc::new(Mutex::new(Status::default()));
+        let clerk = Clerk {
+            name: name.to_owned(),
+            nats: office.nats.clone(),
+            sight: sight.clone(),
+            shown: shown.clone(),
+            leave,
+            began: Instant::now(),
+        };
+        let task = office.runtime.spawn(async move {
+            while let Some(Question { bytes, answer }) = asked.recv().await {
+                // what cannot be read is not answered
+                if let Ok(ask) = serde_json::from_slice(&bytes) {
+                    let _ = answer.send(clerk.answer(&ask));
+                }
+            }
+        });
+        Ok(Self { shown, task })
+    }
+
+    /// How the crawl goes by now.
+    pub fn show(&self, status: Status) {
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = status;
+    }
+}
+
+struct Clerk {
+    name: String,
+    nats: bus::nats::Nats,
+    sight: Sight,
+    shown: Arc<Mutex<Status>>,
+    leave: Sender<Input>,
+    began: Instant,
+}
+
+impl Clerk {
+    fn answer(&self, ask: &Ask) -> Vec<u8> {
+        let answer = match ask {
+            Ask::Status => serde_json::to_vec(&self.report()),
+            Ask::Where { name, server } => {
+                serde_json::to_vec(&self.known(name.as_deref(), *server))
+            }
+            Ask::Leave => {
+                let told = self.leave.send(Input::Leave).is_ok();
+                serde_json::to_vec(&told)
+            }
+        };
+        answer.unwrap_or_default()
+    }
+
+    fn report(&self) -> Report {
+        let status = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut report = Report {
+            robot: self.name.clone(),
+            seconds: self.began.elapsed().as_secs_f64(),
+            engine: Engine::from(self.nats.tally()),
+            status: status.clone(),
+            ..Report::default()
+        };
+        drop(status);
+        self.sight.look(|seam| {
+            let protocol = seam.protocol();
+            for (unit, hold) in protocol.holds() {
+                if matches!(unit, Unit::Register(_)) {
+                    continue;
+                }
+                match hold {
+                    Hold::Own { .. } => report.servers += 1,
+                    Hold::Arriving { .. } => report.arriving += 1,
+                    Hold::Closing { .. } | Hold::Packed { .. } => report.going += 1,
+                }
+            }
+            report.incarnation = protocol.session().map_or(0, |s| s.incarnation);
+            report.lease = protocol.has_lease();
+            report.leaving = protocol.is_leaving();
+            report.in_custody = protocol.in_custody();
+            report.tally = protocol.tally().into();
+            report.standing = protocol.standing();
+        });
+        report
+    }
+
+    fn known(&self, name: Option<&str>, server: Option<IpAddr>) -> Known {
+        let mut known = Known::default();
+        self.sight.look(|seam| {
+            let protocol = seam.protocol();
+            known.bound = name.and_then(|name| protocol.bound(name));
+            let Some(server) = server.or(known.bound) else {
+                return;
+            };
+            let held = protocol.hold_of(Unit::Server(server));
+            known.held = held.map(|hold| match hold {
+                Hold::Own { .. } => "its own".to_owned(),
+                Hold::Arriving { .. } => "arriving: others have to give it up first".to_owned(),
+                Hold::Closing { .. } => "going: its last requests end".to_owned(),
+                Hold::Packed { .. } => "going: packed for its next robot".to_owned(),
+            });
+            let names = seam.servers().filter(|(_, at)| *at == server);
+            known.names = names.map(|(name, _)| name).take(NAMES).collect();
+        });
+        known
+    }
+}

@@ -1,0 +1,87 @@
+//! `evercrawl fleet leave` and `evict`: robots that go, and robots that are made to.
+
+use super::ask::Ask;
+use super::office::{Office, Where};
+use crate::bad_input::BadInput;
+use crate::terminal;
+use anyhow::{Result, anyhow};
+use bus::Bus;
+use fleet::identity::GroupId;
+use fleet::io::Outcome;
+use fleet::key::{Key, Lease, Value, What};
+
+/// Let a robot go: it hands its servers over and ends.
+#[derive(clap::Args)]
+pub struct Leave {
+    #[command(flatten)]
+    place: Where,
+    /// Which.
+    robot: String,
+}
+
+/// Make a robot go that does not answer: others take its servers over from its log.
+#[derive(clap::Args)]
+pub struct Evict {
+    #[command(flatten)]
+    place: Where,
+    /// Which.
+    robot: String,
+}
+
+pub fn leave(arguments: &Leave) -> Result<()> {
+    let office = Office::open(&arguments.place)?;
+    office.articles()?;
+    let robot = office.robot(&arguments.robot)?;
+    let name = &robot.name;
+    if office.ask::<bool>(robot.id(), &Ask::Leave) == Some(true) {
+        let text = format!(
+            "{name} hands its servers over and ends then; `evercrawl fleet status` shows how far it is\n"
+        );
+        return Ok(terminal::print(&text)?);
+    }
+    Err(anyhow!(
+        "{name} does not answer; if it is gone for good: evercrawl fleet evict {name}"
+    ))
+}
+
+pub fn evict(arguments: &Evict) -> Result<()> {
+    let office = Office::open(&arguments.place)?;
+    let articles = office.articles()?;
+    let robot = office.robot(&arguments.robot)?;
+    let (_, groups) = office.groups()?;
+    let group = GroupId(groups.named(&robot.group)?.id);
+    let key = Key {
+        group,
+        what: What::Lease(robot.id()),
+    };
+    let name = &robot.name;
+    for _ in 0..20 {
+        let readings = office.runtime.block_on(office.nats.poll(group));
+        let readings = readings.map_err(|error| anyhow!("{error}"))?;
+        let found = readings.into_iter().find(|reading| reading.key == key);
+        let Some((revision, lease)) = found.and_then(|reading| match reading.value {
+            Ok(Value::Lease(lease)) => Some((reading.revision, lease)),
+            _ => None,
+        }) else {
+            return Err(BadInput(format!("{name} has no lease: nothing is to be taken")).into());
+        };
+        if lease.sealed {
+            return Ok(terminal::print(&format!("{name} is evicted already\n"))?);
+        }
+        let sealed = Value::Lease(Lease {
+            sealed: true,
+            ..lease
+        });
+        // a robot at work renews it meanwhile
+        if let Outcome::Done(_) =
+            (office.runtime).block_on(office.nats.swap(key, revision, &sealed))
+        {
+            let text = format!(
+                "{name} is evicted; others take over its servers in about {:.0} s\n",
+                articles.lease
+            );
+            return Ok(terminal::print(&text)?);
+        }
+    }
+    Err(anyhow!("{name}'s lease could not be sealed; try again"))
+}

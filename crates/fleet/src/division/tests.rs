@@ -1,0 +1,250 @@
+use super::*;
+use crate::identity::RobotId;
+use crate::identity::Unit;
+use crate::plan::Plan;
+
+const CLUSTERS: u32 = 12;
+
+fn address(server: u32) -> IpAddr {
+    std::net::Ipv4Addr::from(0x0a00_0000 + server * 7).into()
+}
+
+fn name(server: u32) -> Text {
+    format!("h{server}.example").into()
+}
+
+/// Servers in clusters: many links inside, few to the next cluster.
+fn servers(count: u32) -> Vec<Placed> {
+    let placed = |server: u32| {
+        let cluster = server % CLUSTERS;
+        let near = (0..count).filter(|other| other % CLUSTERS == cluster && *other != server);
+        let mut links: BTreeMap<Text, u32> = near.map(|other| (name(other), 5)).collect();
+        links.insert(name((server + 1) % count), 1);
+        Placed {
+            server: address(server),
+            counts: Counts {
+                pages: [(name(server), 10 + server % 3)].into(),
+                links,
+            },
+            before: None,
+        }
+    };
+    (0..count).map(placed).collect()
+}
+
+fn division(seats: &[u64], servers: Vec<Placed>) -> Division {
+    let seat = |id: &u64| Seat::new(Member::Robot(RobotId(*id)), 1, 1);
+    Division {
+        group: GroupId(1),
+        version: Version { number: 3, term: 1 },
+        seats: seats.iter().map(seat).collect(),
+        servers,
+        came: 0.0,
+        promise: 0.05,
+    }
+}
+
+/// The plan that follows, and who has each server by it.
+fn plan(division: &Division) -> (Plan, Divided) {
+    let divided = division.solve().unwrap();
+    let mut plan = Plan::new(GroupId(1), Version { number: 4, term: 1 }, RobotId(1));
+    plan.seats.clone_from(&division.seats);
+    plan.table.clone_from(&divided.table);
+    (plan, divided)
+}
+
+fn owner(plan: &Plan, placed: &Placed) -> Member {
+    plan.owner(Unit::Server(placed.server), None)
+        .expect("total")
+}
+
+/// Links whose two ends have different owners.
+fn exchanged(plan: &Plan, servers: &[Placed]) -> u64 {
+    let placed: Vec<&Placed> = servers.iter().collect();
+    let apart =
+        |from: u32, to: u32| owner(plan, placed[from as usize]) != owner(plan, placed[to as usize]);
+    (links(&placed).iter())
+        .filter(|(Host(from), Host(to), _)| apart(*from, *to))
+        .map(|(_, _, count)| *count as u64)
+        .sum()
+}
+
+/// As a partitioner asks the next time: the table's owners, by their places among those who are there now.
+fn next(plan: &Plan, seats: &[u64], mut servers: Vec<Placed>) -> Division {
+    let division = division(seats, Vec::new());
+    for placed in &mut servers {
+        let owner = owner(plan, placed);
+        placed.before = division.seats.iter().position(|seat| seat.member == owner);
+    }
+    Division {
+        servers,
+        ..division
+    }
+}
+
+#[test]
+fn servers_go_where_their_links_are() {
+    let all = servers(120);
+    let division = division(&[5, 9, 1, 7], all.clone());
+    let (by_links, divided) = plan(&division);
+    let mut ring = by_links.clone();
+    ring.table.clear();
+    let (few, many) = (exchanged(&by_links, &all), exchanged(&ring, &all));
+    assert!(few * 5 < many, "{few} links exchanged, by the ring {many}");
+    assert_eq!((divided.moved, divided.unlisted), (0, 0));
+    for seat in &division.seats {
+        let own = all
+            .iter()
+            .filter(|placed| owner(&by_links, placed) == seat.member);
+        let pages: u64 = own.map(|placed| placed.counts.total()).sum();
+        let fair = divided.pages as f64 / 4.0;
+        assert!(
+            pages as f64 <= 1.11 * fair,
+            "{:?} has {pages} of {fair}",
+            seat.member
+        );
+    }
+    let again = next(&by_links, &[5, 9, 1, 7], all);
+    assert_eq!(
+        again.solve().unwrap().table,
+        divided.table,
+        "nothing new, nothing moves"
+    );
+}
+
+#[test]
+fn no_more_moves_than_promised() {
+    let all = servers(120);
+    let (before, _) = plan(&division(&[5, 9, 1, 7], all.clone()));
+    let moved = |after: &Plan| {
+        let changed = all
+            .iter()
+            .filter(|placed| owner(after, placed) != owner(&before, placed));
+        changed.map(|placed| placed.counts.total()).sum::<u64>() as f64
+    };
+    let pages: u64 = all.iter().map(|placed| placed.counts.total()).sum();
+    // whoever comes gets its share, in whatever place it is listed
+    let mut joined = next(&before, &[5, 2, 9, 1, 7], all.clone());
+    joined.came = 0.2;
+    let (after, divided) = plan(&joined);
+    assert!(
+        moved(&after) <= 0.35 * pages as f64,
+        "{} of {pages}",
+        moved(&after)
+    );
+    assert_eq!(moved(&after) as u64, divided.moved);
+    let newcomer = Member::Robot(RobotId(2));
+    let own = all
+        .iter()
+        .filter(|placed| owner(&after, placed) == newcomer);
+    let own: u64 = own.map(|placed| placed.counts.total()).sum();
+    assert!(
+        own as f64 > 0.1 * pages as f64,
+        "the newcomer has {own} of {pages}"
+    );
+    // whoever leaves moves what it had
+    let left = next(&before, &[5, 1, 7], all.clone());
+    let (after, divided) = plan(&left);
+    let gone = Member::Robot(RobotId(9));
+    let others = |placed: &&Placed| {
+        owner(&before, placed) != gone && owner(&after, placed) != owner(&before, placed)
+    };
+    let more: u64 = all
+        .iter()
+        .filter(others)
+        .map(|placed| placed.counts.total())
+        .sum();
+    assert_eq!(more, divided.moved);
+    assert!(
+        more as f64 <= 0.05 * pages as f64,
+        "{more} of {pages} moved besides"
+    );
+    // links that point elsewhere all of a sudden are no reason to move everything
+    let mut turned = all.clone();
+    for (at, placed) in turned.iter_mut().enumerate() {
+        let to = (at * 37 + 11) % all.len();
+        placed.counts.links = [(name(to as u32), 50)].into();
+    }
+    let (after, divided) = plan(&next(&before, &[5, 9, 1, 7], turned));
+    assert!(divided.moved as f64 <= 0.05 * pages as f64, "{divided:?}");
+    assert!(moved(&after) <= 0.05 * pages as f64);
+}
+
+#[test]
+fn filters_come_first() {
+    let all = servers(120);
+    let mut limited = division(&[5, 9, 1], all.clone());
+    // one takes a few servers only, one nothing of those names
+    let here: Vec<IpAddr> = (0..8).map(|at| all[at].server).collect();
+    let block = |ip: &IpAddr| Block(partition::routing::Prefix::host(*ip));
+    limited.seats[0].filter.ranges = here.iter().map(block).collect();
+    limited.seats[1].filter.domains = vec!["elsewhere.example".into()];
+    let (after, _) = plan(&limited);
+    for placed in &all {
+        let owner = owner(&after, placed);
+        assert_ne!(owner, Member::Robot(RobotId(9)), "it wants no page there");
+        let taken = here.contains(&placed.server);
+        assert!(
+            taken || owner == Member::Robot(RobotId(1)),
+            "{}",
+            placed.server
+        );
+    }
+    // one that a single member takes is its own, whatever its links say
+    let mut fixed = division(&[5, 9], all.clone());
+    let rest = all[8..].iter().map(|placed| placed.server);
+    fixed.seats[0].filter.ranges = rest.map(|ip| block(&ip)).collect();
+    let (after, _) = plan(&fixed);
+    let mine = |placed: &Placed| owner(&after, placed) == Member::Robot(RobotId(9));
+    assert!(all[..8].iter().all(mine));
+    assert!(all[8..].iter().any(|placed| !mine(placed)));
+}
+
+#[test]
+fn few_servers_and_nobody_are_ordinary() {
+    for (seats, count) in [(&[5, 9, 1][..], 2), (&[5, 9, 1], 0), (&[], 5)] {
+        let divided = division(seats, servers(count)).solve().unwrap();
+        assert!(divided.table.is_empty(), "the ring has all of it");
+    }
+    // as many as members, and no links at all
+    let mut lonely = servers(3);
+    lonely
+        .iter_mut()
+        .for_each(|placed| placed.counts.links.clear());
+    let (after, _) = plan(&division(&[5, 9, 1], lonely.clone()));
+    let owners: std::collections::BTreeSet<Member> =
+        lonely.iter().map(|placed| owner(&after, placed)).collect();
+    assert_eq!(owners.len(), 3, "one each");
+}
+
+#[test]
+fn a_table_that_is_too_long_keeps_the_heaviest() {
+    let all: Vec<Placed> = (0..70_000_u32)
+        .map(|server| Placed {
+            server: address(server * 3),
+            counts: Counts {
+                pages: [(name(server), 1 + server % 50)].into(),
+                links: [(name(server / 2), 1)].into(),
+            },
+            before: None,
+        })
+        .collect();
+    let (after, divided) = plan(&division(&[5, 9], all.clone()));
+    assert!(
+        divided.unlisted > 1_000 && divided.unlisted < 40_000,
+        "{}",
+        divided.unlisted
+    );
+    assert!(encode(&divided.table).len() <= TABLE_BYTES);
+    let listed = |placed: &&Placed| after.lists(Unit::Server(placed.server));
+    let lightest = all.iter().filter(listed).map(|p| p.counts.total()).min();
+    let heaviest = all
+        .iter()
+        .filter(|p| !listed(p))
+        .map(|p| p.counts.total())
+        .max();
+    assert!(
+        lightest >= heaviest,
+        "{lightest:?} listed, {heaviest:?} not"
+    );
+}

@@ -1,0 +1,156 @@
+//! When a group is divided anew, and what of.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use super::super::Robot;
+use crate::division::{Divided, Division, Placed};
+use crate::identity::{GroupId, Member, Millis, Unit};
+use crate::plan::{Plan, Seat, Standing, Version};
+
+/// The last time that a group was divided.
+#[derive(Debug, Default)]
+pub(in crate::robot) struct Made {
+    /// Among whom, with their capacities.
+    members: Vec<(Member, u32)>,
+    servers: usize,
+    at: Millis,
+    /// An answer is awaited for the plan of this version.
+    under_way: Option<Version>,
+    /// Somebody asked for it.
+    wanted: bool,
+    /// Servers that a table once placed.
+    listed: BTreeSet<IpAddr>,
+}
+
+impl Robot {
+    /// The group is to be divided anew by its links, as soon as it is safe.
+    pub fn divide_again(&mut self, group: GroupId) {
+        self.partitioner.made.entry(group).or_default().wanted = true;
+    }
+
+    /// What is to be divided now, if anything is. Whoever asks computes it, here or elsewhere, and hands
+    /// the answer to [`Robot::divided`].
+    pub fn division(&mut self) -> Option<Division> {
+        let terms = self.settings.division?;
+        if !self.lease_valid(self.now) {
+            return None;
+        }
+        for depth in 0..self.levels.len() {
+            let Some(plan) = self.levels[depth].plan.clone() else {
+                continue;
+            };
+            let made_here = plan.maker == self.settings.robot;
+            let ring = self.charter(&plan).is_some_and(|charter| charter.ring);
+            if !made_here || ring || !self.all_have(&plan, true, &[]) {
+                continue;
+            }
+            if let Some(division) = self.divide_if_due(depth, &plan, terms) {
+                return Some(division);
+            }
+        }
+        None
+    }
+
+    fn divide_if_due(
+        &mut self,
+        depth: usize,
+        plan: &Plan,
+        terms: crate::division::Terms,
+    ) -> Option<Division> {
+        let active = plan.seats.iter().filter(|s| s.standing == Standing::Active);
+        let seats: Vec<Seat> = active.cloned().collect();
+        let mut members: Vec<_> = seats.iter().map(|s| (s.member, s.capacity)).collect();
+        members.sort_unstable();
+        let servers = self.servers_of(depth);
+        let now = self.now;
+        let made = self.partitioner.made.entry(plan.group).or_default();
+        if made.members.is_empty() && !plan.table.is_empty() {
+            // another divided it before us
+            made.members.clone_from(&members);
+            made.servers = servers.len();
+            made.at = now;
+        }
+        let listed = |server: &&IpAddr| plan.lists(Unit::Server(**server));
+        made.listed.extend(servers.iter().filter(listed));
+        let first = made.members.is_empty();
+        let grown = servers.len() as f64 >= made.servers as f64 * (1.0 + terms.growth);
+        let due = first || grown || made.wanted || made.members != members;
+        let soon = made.at + self.settings.observe;
+        let old = now >= made.at + terms.every;
+        let enough = seats.len() > 1 && servers.len() >= terms.least.max(seats.len());
+        let ready = made.under_way.is_none_or(|version| version < plan.version) && enough;
+        if !ready || !(due && (first || now >= soon) || old) {
+            return None;
+        }
+        let came = came(&made.members, &members);
+        *made = Made {
+            members,
+            servers: servers.len(),
+            at: now,
+            under_way: Some(plan.version),
+            wanted: false,
+            listed: std::mem::take(&mut made.listed),
+        };
+        let listed = &self.partitioner.made[&plan.group].listed;
+        let seat_of = |server: IpAddr| {
+            let owner = plan.owner(Unit::Server(server), self.flaw)?;
+            seats.iter().position(|seat| seat.member == owner)
+        };
+        let collected = self.observing.collected.get(&plan.group);
+        let placed = (servers.iter())
+            .filter_map(|server| {
+                Some(Placed {
+                    server: *server,
+                    counts: collected?.get(server)?.clone(),
+                    before: listed.contains(server).then(|| seat_of(*server)).flatten(),
+                })
+            })
+            .collect();
+        Some(Division {
+            group: plan.group,
+            version: plan.version,
+            servers: placed,
+            seats,
+            came,
+            promise: terms.promise,
+        })
+    }
+
+    /// Servers that the groups above give to the group, as far as it was told of them.
+    fn servers_of(&self, depth: usize) -> Vec<IpAddr> {
+        let group = self.levels[depth].group;
+        let ours = |server: &IpAddr| {
+            self.levels[..depth].iter().all(|level| {
+                let owner = level.plan.as_ref();
+                let owner = owner.and_then(|p| p.owner(Unit::Server(*server), self.flaw));
+                owner == Some(level.branch)
+            })
+        };
+        let collected = self.observing.collected.get(&group);
+        let servers = collected.into_iter().flat_map(|all| all.keys());
+        servers.copied().filter(ours).collect()
+    }
+
+    /// The answer to [`Robot::division`]; nothing if there is none. It holds for the plan that it was
+    /// made for: if members came or went since, the group is divided again.
+    pub fn divided(&mut self, group: GroupId, divided: Option<Divided>) {
+        let made = self.partitioner.made.entry(group).or_default();
+        made.under_way = None;
+        let Some(divided) = divided else { return };
+        self.tally.divisions += 1;
+        self.tally.unlisted = divided.unlisted as u64;
+        let answer = (Some(divided.version), divided.table);
+        self.partitioner.tables.insert(group, answer);
+    }
+}
+
+/// The share of all capacity that was not there before.
+fn came(before: &[(Member, u32)], now: &[(Member, u32)]) -> f64 {
+    let all: u32 = now.iter().map(|(_, capacity)| capacity).sum();
+    let old = |member: Member| before.iter().find(|(m, _)| *m == member);
+    let more = now.iter().map(|&(member, capacity)| {
+        capacity.saturating_sub(old(member).map_or(0, |(_, capacity)| *capacity))
+    });
+    f64::from(more.sum::<u32>()) / f64::from(all.max(1))
+}
