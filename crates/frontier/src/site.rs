@@ -10,7 +10,7 @@ pub fn site(name: &str) -> &str {
     if bare.parse::<IpAddr>().is_ok() {
         return bare;
     }
-    psl::domain_str(name).unwrap_or(name)
+    suffixes::registrable(name).unwrap_or(name)
 }
 
 /// The network of an address: what one server farm has (IPv4 /24, IPv6 /48). An address of `100::/64`, which is nobody's

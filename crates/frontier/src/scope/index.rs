@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use suffixes::registrable;
 use url::{Position, Url};
 
-use super::names::{Territory, is_under, page_of, registrable};
+use super::names::{Territory, is_under, page_of};
 
 /// All that seeds, prefixes and suffixes bring into scope.
 #[derive(Debug, Clone, Default)]

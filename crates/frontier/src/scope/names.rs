@@ -1,5 +1,6 @@
 //! Names of hosts, and what a seed reaches by them.
 
+use suffixes::registrable;
 use url::{Host, Position, Url};
 
 use super::{Invalid, Reach};
@@ -99,9 +100,4 @@ pub fn read(written: &str) -> Result<String, Invalid> {
         Ok(host) if !bare.is_empty() => Ok(host.to_string()),
         _ => Err(Invalid::Domain(written.to_owned())),
     }
-}
-
-/// The registrable domain of a host, by the public suffix list.
-pub fn registrable(host: &str) -> Option<&str> {
-    psl::domain_str(host)
 }

@@ -35,7 +35,7 @@ pub fn cities() -> &'static [City] {
 /// What a host name says about the host's place; at most one answer of each heuristic.
 pub fn from_name(host: &str) -> Vec<Place> {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
-    let domain = psl::domain_str(&host).unwrap_or(&host);
+    let domain = suffixes::registrable(&host).unwrap_or(&host);
     let own = host
         .strip_suffix(domain)
         .unwrap_or("")

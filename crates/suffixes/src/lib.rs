@@ -1,0 +1,22 @@
+//! The registrable domain of a host's name, by the public suffix list.
+//!
+//! A room of its own, because the list is thousands of functions: they are compiled once, when nothing around them
+//! changes any more, and with little optimisation, for few names are looked up.
+
+/// The domain that its owner registered: what stands before a public suffix, and the suffix. None for a suffix
+/// itself, or a name without any.
+pub fn registrable(name: &str) -> Option<&str> {
+    psl::domain_str(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::registrable;
+
+    #[test]
+    fn owners_are_told_from_registries() {
+        assert_eq!(registrable("a.b.example.co.uk"), Some("example.co.uk"));
+        assert_eq!(registrable("me.github.io"), Some("me.github.io"));
+        assert_eq!(registrable("co.uk"), None);
+    }
+}
