@@ -194,7 +194,7 @@ fn general(status: &Status) -> Vec<Alert> {
     if let Some(limit) = &status.limit {
         alerts.push(bad(format!("The crawl ends because it reached {limit}.")));
     }
-    for hook in status.webhooks.iter() {
+    for hook in &status.webhooks {
         if let Some(why) = &hook.failing {
             alerts.push(bad(format!(
                 "The webhook {} takes nothing: {why}. It is tried again.",

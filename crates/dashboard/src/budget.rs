@@ -18,7 +18,7 @@ use storage::{HostId, Reader};
 
 const DAY: f64 = 86_400.0;
 /// What was found holds for so long.
-const STALE: Duration = Duration::from_secs(60);
+const STALE: Duration = Duration::from_mins(1);
 /// Budgets drawn, and how far they reach to both sides.
 const POINTS: usize = 25;
 const REACH: f64 = 30.0;
@@ -361,7 +361,8 @@ mod tests {
         assert_eq!(model.capacity(), 101.0);
         assert!(much.at_cap.contains(&HostId(7)), "{:?}", much.at_cap);
         // (1 - e^-λ/f) f/λ for each
-        let limit = ((1.0 - (-10f64).exp()) / 10.0 + (1.0 - (-0.001f64).exp()) / 0.001) / 2.0;
+        let kept = |times: f64| (1.0 - (-times).exp()) / times;
+        let limit = kept(10.0).midpoint(kept(0.001));
         assert!(
             (much.freshness - limit).abs() < 1e-3,
             "{} {limit}",

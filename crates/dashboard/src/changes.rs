@@ -67,7 +67,7 @@ impl Filter {
             let pattern = RegexBuilder::new(text).size_limit(1 << 20).build();
             pattern
                 .map_err(|_| {
-                    trouble = Some(format!("{text} is no regular expression; it is left out."))
+                    trouble = Some(format!("{text} is no regular expression; it is left out."));
                 })
                 .ok()
         });

@@ -79,9 +79,10 @@ impl Sample {
         };
         Some(Self {
             at: at.parse().ok()?,
-            freshness: match mean.is_empty() {
-                true => None,
-                false => Some((share(mean)?, share(low)?, share(high)?)),
+            freshness: if mean.is_empty() {
+                None
+            } else {
+                Some((share(mean)?, share(low)?, share(high)?))
             },
             requests: requests.parse().ok()?,
             bytes: bytes.parse().ok()?,

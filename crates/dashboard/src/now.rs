@@ -4,7 +4,7 @@ use crate::alerts::Alert;
 use crate::chart::{Along, Chart, from_zero};
 use crate::frame::{self, Place, table, tile};
 use crate::history::Sample;
-use crate::routes::{Answer, Asked, Made};
+use crate::routes::{Answer, Asked};
 use crate::server::Window;
 use crate::words::{bytes, duration, number, percent, query, rough, shown};
 use desk::terminal::count;
@@ -23,7 +23,7 @@ const SPANS: [(&str, &str, f64); 5] = [
 /// Causes of failures shown.
 const MOST_CAUSES: usize = 8;
 
-pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
+pub(crate) fn page(window: &Window, asked: &Asked) -> Answer {
     let status = window.pulse.status();
     let samples = window.pulse.samples();
     let wanted = asked.get("span").unwrap_or_default();
@@ -55,10 +55,10 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
             }
         }
     };
-    Ok(Answer::page(
+    Answer::page(
         StatusCode::OK,
         frame::page(window, Place::Now, "Now", &body),
-    ))
+    )
 }
 
 /// The shortest span that has all there is, up to a day.

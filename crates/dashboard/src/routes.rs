@@ -91,10 +91,10 @@ impl Answer {
     }
 
     /// What a server once sent, as text that no browser obeys.
-    pub fn copy(text: String) -> Self {
+    pub fn copy(text: &str) -> Self {
         Self {
             is_copy: true,
-            ..Self::words(StatusCode::OK, &text)
+            ..Self::words(StatusCode::OK, text)
         }
     }
 
@@ -171,7 +171,7 @@ fn find(window: &Window, asked: &Asked) -> Made {
         };
     }
     match parts.as_slice() {
-        [""] => now::page(window, asked),
+        [""] => Ok(now::page(window, asked)),
         ["changes"] => changes::page(window, asked),
         ["changes.atom"] => changes::feed(window, asked, true),
         ["changes.rss"] => changes::feed(window, asked, false),

@@ -68,7 +68,5 @@ pub(crate) fn copy(window: &Window, asked: &Asked, id: PageId) -> Made {
     let copy = copies
         .read(at.ok_or_else(missing)?, LARGEST_SOURCE)?
         .ok_or_else(missing)?;
-    Ok(Answer::copy(
-        String::from_utf8_lossy(&copy.body).into_owned(),
-    ))
+    Ok(Answer::copy(&String::from_utf8_lossy(&copy.body)))
 }

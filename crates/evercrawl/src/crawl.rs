@@ -78,8 +78,9 @@ pub struct Arguments {
     /// Show the crawl to browsers at this address while it runs [default: 127.0.0.1:9601].
     ///
     /// The same as `dashboard.listen`. Addresses that others can reach need a token.
-    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true)]
-    dashboard: Option<Option<SocketAddr>>,
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true,
+        default_missing_value = "127.0.0.1:9601")]
+    dashboard: Option<SocketAddr>,
     /// Log more: requests, robots.txt, decisions.
     #[arg(short, long)]
     verbose: bool,
@@ -94,9 +95,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(reach) = arguments.reach {
         config.scope.reach = reach;
     }
-    if let Some(listen) = arguments.dashboard {
-        config.dashboard.listen = Some(listen.unwrap_or(dashboard_view::USUAL));
-    }
+    config.dashboard.listen = arguments.dashboard.or(config.dashboard.listen);
     let mut limits = config.limits.clone();
     limits.pages = arguments.pages.unwrap_or(limits.pages);
     limits.bytes = arguments.bytes.map_or(limits.bytes, ground::Bytes::whole);

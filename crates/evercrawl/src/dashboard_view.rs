@@ -14,7 +14,7 @@ use std::time::Duration;
 use url::Url;
 
 /// Where it is unless somebody says otherwise.
-pub const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9601);
+const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9601);
 const PACE: Duration = Duration::from_millis(100);
 
 const MORE: &str = "\

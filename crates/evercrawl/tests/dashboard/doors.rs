@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 pub fn ask(host: &str, method: &str, path: &str, headers: &[&str], body: &str) -> String {
     let mut stream = TcpStream::connect(host).unwrap();
     stream
-        .set_read_timeout(Some(Duration::from_secs(60)))
+        .set_read_timeout(Some(Duration::from_mins(1)))
         .unwrap();
     let named = headers.iter().any(|header| header.starts_with("Host:"));
     let mut head = format!(
@@ -18,10 +18,10 @@ pub fn ask(host: &str, method: &str, path: &str, headers: &[&str], body: &str) -
         body.len()
     );
     if !named {
-        head += &format!("Host: {host}\r\n");
+        head += &["Host: ", host, "\r\n"].concat();
     }
     for header in headers {
-        head += &format!("{header}\r\n");
+        head += &[header, "\r\n"].concat();
     }
     write!(stream, "{head}\r\n{body}").unwrap();
     let mut answer = Vec::new();
@@ -146,130 +146,131 @@ fn strangers_stay_outside() {
     );
 }
 
+/// Somebody who gave the token.
+struct Owner {
+    host: String,
+    origin: String,
+    cookie: String,
+}
+
+impl Owner {
+    fn enter(host: String) -> Self {
+        let origin = format!("Origin: http://{host}");
+        let form = format!("token={TOKEN}");
+        let entered = ask(&host, "POST", "/enter", &[&origin], &form);
+        assert_eq!(status(&entered), "303", "{entered}");
+        let lower = entered.to_ascii_lowercase();
+        let at = lower.find("set-cookie: ").unwrap() + "set-cookie: ".len();
+        let cookie = entered[at..].split(';').next().unwrap();
+        Self {
+            cookie: format!("Cookie: {cookie}"),
+            host,
+            origin,
+        }
+    }
+
+    fn look(&self, path: &str) -> String {
+        get(&self.host, path, &[&self.cookie])
+    }
+
+    fn act(&self, what: &str, form: &str) -> String {
+        let path = format!("/actions/{what}");
+        let headers: [&str; 2] = [&self.origin, &self.cookie];
+        ask(&self.host, "POST", &path, &headers, form)
+    }
+}
+
 #[test]
-fn whoever_knows_the_token_acts_and_it_is_written_down() {
+fn whoever_knows_the_token_pauses_the_crawl_and_changes_its_budgets() {
     let (server, _) = site(94);
     let mut crawler = with_token(crawl(&server));
     let process = crawler.start(&["--dashboard=127.0.0.1:0"]);
     let host = address(&process).trim_start_matches("http://").to_owned();
     let origin = format!("Origin: http://{host}");
+    let post = |path: &str, headers: &[&str], form: &str| ask(&host, "POST", path, headers, form);
     assert_eq!(status(&get(&host, "/", &[])), "401");
     assert_eq!(status(&get(&host, "/live", &[])), "401");
-    assert_eq!(
-        status(&ask(&host, "POST", "/actions/pause", &[&origin], "")),
-        "401"
-    );
-    assert_eq!(
-        status(&ask(&host, "POST", "/enter", &[&origin], "token=wrong")),
-        "401"
-    );
-    let entered = ask(
-        &host,
-        "POST",
-        "/enter",
-        &[&origin],
-        &format!("token={TOKEN}"),
-    );
-    assert_eq!(status(&entered), "303", "{entered}");
-    let lower = entered.to_ascii_lowercase();
-    let at = lower.find("set-cookie: ").unwrap() + "set-cookie: ".len();
-    let cookie = format!("Cookie: {}", entered[at..].split(';').next().unwrap());
-    assert!(!cookie.contains(TOKEN));
-    wait_until("an answer", || {
-        status(&get(&host, "/actions", &[&cookie])) == "200"
-    });
-    let act = |what: &str, form: &str| {
-        ask(
-            &host,
-            "POST",
-            &format!("/actions/{what}"),
-            &[&origin, &cookie],
-            form,
-        )
-    };
-    // a cookie alone is not enough: another site's page could send it
-    assert_eq!(
-        status(&ask(&host, "POST", "/actions/pause", &[&cookie], "")),
-        "403"
-    );
+    assert_eq!(status(&post("/actions/pause", &[&origin], "")), "401");
+    assert_eq!(status(&post("/enter", &[&origin], "token=wrong")), "401");
+    let owner = Owner::enter(host.clone());
+    assert!(!owner.cookie.contains(TOKEN));
+    assert_eq!(status(&owner.look("/actions")), "200");
+    // a cookie alone is not enough: another site's page could have it sent
+    assert_eq!(status(&post("/actions/pause", &[&owner.cookie], "")), "403");
 
-    assert!(act("pause", "").contains("done="));
+    assert!(owner.act("pause", "").contains("done="));
     wait_until("the pause", || {
-        get(&host, "/", &[&cookie]).contains("The crawl is paused")
+        owner.look("/").contains("The crawl is paused")
     });
     std::thread::sleep(Duration::from_secs(2));
     let asked = server.asked().len();
     std::thread::sleep(Duration::from_secs(4));
-    assert_eq!(
-        server.asked().len(),
-        asked,
-        "a request was made during the pause"
-    );
-    assert!(act("resume", "").contains("done="));
+    assert_eq!(server.asked().len(), asked, "a request during the pause");
+    assert!(owner.act("resume", "").contains("done="));
     wait_until("more requests", || server.asked().len() > asked);
 
-    assert!(act("budget", "requests=0.5&bytes=0&revisits=100%25").contains("done="));
-    assert!(act("budget", "requests=-1&bytes=0&revisits=100%25").contains("failed="));
+    let slow = "requests=0.5&bytes=0&revisits=100%25";
+    assert!(owner.act("budget", slow).contains("done="));
+    assert!(
+        owner
+            .act("budget", "requests=-1&bytes=0&revisits=9%25")
+            .contains("failed=")
+    );
     std::thread::sleep(Duration::from_secs(2));
     let asked = server.asked().len();
     std::thread::sleep(Duration::from_secs(8));
     let more = server.asked().len() - asked;
     assert!(
         (1..=6).contains(&more),
-        "{more} requests in 8 s with half a request a second"
+        "{more} requests in 8 s at one in 2 s"
     );
-    assert!(act("budget", "requests=0&bytes=0&revisits=5%2Fsecond").contains("done="));
+    let quick = "requests=0&bytes=0&revisits=5%2Fsecond";
+    assert!(owner.act("budget", quick).contains("done="));
+    let asked = server.asked().len();
+    wait_until("many requests", || server.asked().len() > asked + 20);
+}
 
-    let seed = url_encoded(&server.url("/added"));
-    assert!(act("add-seeds", &format!("seeds={seed}")).contains("1+seed+added"));
-    wait_until("the new seed", || {
-        server.asked().contains(&"/added".to_owned())
-    });
-    assert!(act("remove-seeds", &format!("seeds={seed}")).contains("1+seed+removed"));
-    assert!(act("visit", "url=http%3A%2F%2Felsewhere.example%2F").contains("failed="));
-    let seed = url_encoded(&server.url("/none"));
-    let before = server
-        .asked()
-        .iter()
-        .filter(|path| *path == "/none")
-        .count();
-    assert!(act("visit", &format!("url={seed}")).contains("done="));
-    wait_until("the visit", || {
-        server
-            .asked()
-            .iter()
-            .filter(|path| *path == "/none")
-            .count()
-            > before
-    });
+#[test]
+fn whoever_knows_the_token_changes_seeds_and_all_is_written_down() {
+    let (server, _) = site(96);
+    let mut crawler = with_token(crawl(&server));
+    let process = crawler.start(&["--dashboard=127.0.0.1:0"]);
+    let owner = Owner::enter(address(&process).trim_start_matches("http://").to_owned());
+    let asked = |path: &str| server.asked().iter().filter(|asked| *asked == path).count();
+    let seed = format!("seeds={}", url_encoded(&server.url("/added")));
+    assert!(owner.act("add-seeds", &seed).contains("1+seed+added"));
+    wait_until("the new seed", || asked("/added") > 0);
+    assert!(owner.act("remove-seeds", &seed).contains("1+seed+removed"));
+    assert!(
+        owner
+            .act("add-seeds", "seeds=javascript%3Aalert(1)")
+            .contains("failed=")
+    );
+    assert!(
+        owner
+            .act("visit", "url=http%3A%2F%2Felsewhere.example%2F")
+            .contains("failed=")
+    );
+    wait_until("the first visit", || asked("/none") > 0);
+    let before = asked("/none");
+    let visit = format!("url={}", url_encoded(&server.url("/none")));
+    assert!(owner.act("visit", &visit).contains("done="));
+    wait_until("the visit", || asked("/none") > before);
+    assert!(status(&owner.act("fly", "")) == "404");
 
     let log = std::fs::read_to_string(crawler.data().join("dashboard-actions.jsonl")).unwrap();
-    let actions: Vec<String> = (log.lines())
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
-        .map(|entry| {
-            format!(
-                "{}{}",
-                entry["action"].as_str().unwrap(),
-                if entry["done"] == true { "" } else { "!" }
-            )
-        })
-        .collect();
+    let entries = log.lines().map(|line| serde_json::from_str(line).unwrap());
+    let actions = entries.map(|entry: serde_json::Value| {
+        let word = entry["action"].as_str().unwrap().to_owned();
+        word + if entry["done"] == true { "" } else { "!" }
+    });
+    let actions: Vec<String> = actions.collect();
     assert_eq!(
         actions,
-        [
-            "pause",
-            "resume",
-            "budget",
-            "budget!",
-            "budget",
-            "add-seeds",
-            "remove-seeds",
-            "visit!",
-            "visit"
-        ]
+        ["add-seeds", "remove-seeds", "add-seeds!", "visit!", "visit"]
     );
     assert!(!log.contains(TOKEN));
-    assert!(get(&host, "/actions", &[&cookie]).contains("add-seeds"));
+    assert!(owner.look("/actions").contains("remove-seeds"));
 }
 
 fn url_encoded(text: &str) -> String {

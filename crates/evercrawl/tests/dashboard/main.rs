@@ -8,7 +8,6 @@ mod doors;
 use browser::Browser;
 use crawling::answers::{Answers, answer, html, missing};
 use crawling::{Crawler, Process};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -37,7 +36,7 @@ fn site(last: u8) -> (Answers, Arc<AtomicU32>) {
 
 /// Where the dashboard of a crawl is, once it says so.
 fn address(process: &Process) -> String {
-    let limit = Instant::now() + Duration::from_secs(60);
+    let limit = Instant::now() + Duration::from_mins(1);
     loop {
         let said = process.errors_so_far();
         if let Some(line) = said.lines().find(|line| line.contains("dashboard: http")) {
@@ -57,7 +56,7 @@ fn crawl(server: &Answers) -> Crawler {
 }
 
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let limit = Instant::now() + Duration::from_secs(60);
+    let limit = Instant::now() + Duration::from_mins(1);
     while !is_so() {
         assert!(Instant::now() < limit, "not within a minute: {what}");
         std::thread::sleep(Duration::from_millis(50));
@@ -210,9 +209,4 @@ fn a_crawl_that_is_not_running_is_shown_too() {
     assert!(doors::get(&host, "/page/0", &[]).contains("none is running"));
     shown.kill().unwrap();
     shown.wait().unwrap();
-}
-
-/// Pictures for the documentation: `EVERCRAWL_PICTURES=docs/dashboard` has them taken.
-pub fn keep(browser: &mut Browser, directory: &Path, name: &str) {
-    std::fs::write(directory.join(format!("{name}.png")), browser.picture()).unwrap();
 }
