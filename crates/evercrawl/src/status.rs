@@ -157,6 +157,16 @@ impl View {
                 .collect();
             row("no copy", &causes.join(" · "));
         }
+        if s.refused_from_peers + s.unlearnt > 0 {
+            row(
+                "from peers",
+                &format!(
+                    "{} not taken · {} without what was learnt",
+                    count(s.refused_from_peers, "entry"),
+                    count(s.unlearnt, "page")
+                ),
+            );
+        }
         if s.trapped > 0 {
             row(
                 "traps",

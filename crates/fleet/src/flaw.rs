@@ -19,11 +19,15 @@ pub enum Flaw {
     LeaseFromReceipt,
     /// An older plan replaces a newer one.
     LowerVersion,
+    /// The log is cut though the snapshot was never stored.
+    PurgeBeforeStored,
+    /// What cannot be published is waited for without end. Seen where streams are full only.
+    NoWayOut,
 }
 
 impl Flaw {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
+    /// All that storms bring to light.
+    pub const ALL: [Self; 8] = [
         Self::AcknowledgeBeforeCommit,
         Self::LogBeforeOutbox,
         Self::NoQuietTime,
@@ -31,5 +35,6 @@ impl Flaw {
         Self::OwnDns,
         Self::LeaseFromReceipt,
         Self::LowerVersion,
+        Self::PurgeBeforeStored,
     ];
 }

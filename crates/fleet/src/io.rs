@@ -33,7 +33,7 @@ pub enum Outcome {
 /// What became of an append to a log, or what a question for its end found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tail {
-    /// Entries in the log; nothing if there was no answer.
+    /// Entries that were ever in the log, those that were cut included; nothing if there was no answer.
     pub entries: Option<u64>,
     /// Nobody may append any more.
     pub sealed: bool,
@@ -59,7 +59,7 @@ pub enum Input {
     Outcome(Token, Outcome),
     /// The outcome of [`Output::Append`] and [`Output::Tail`].
     Log(Tail),
-    /// A sealed log, whole, oldest first; nothing if it could not be read.
+    /// A sealed log, all that is there of it, oldest first; nothing if it could not be read.
     Records(Session, Option<Vec<Arc<Vec<Record>>>>),
     /// A message, which is delivered again if it is not acknowledged.
     Message(Delivery, Message),
@@ -159,6 +159,9 @@ pub enum Output {
     Seal(Token, Session),
     /// Read a sealed log.
     Replay(Session),
+    /// Entries of the session's log before this number are not needed any more; numbers go on as before.
+    /// Nothing depends on its being done.
+    Purge(Session, u64),
     /// Put an object.
     Put(Token, Text, Arc<[u8]>),
     /// Get an object.

@@ -9,7 +9,7 @@ use crate::identity::{GroupId, Session, Text, Unit};
 use crate::key::Grant;
 use crate::parcel::{Cargo, Parcel};
 use crate::plan::{Plan, Version};
-use crate::wire::{Wire, WireError, wire_enum};
+use crate::wire::{Wire, WireError, wire_enum, wire_struct};
 
 /// A change.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +49,8 @@ pub enum Record {
     Counted(Unit, Counts),
     /// What others read, told to us as the group's partitioner.
     Observed(GroupId, Arc<Vec<Observation>>),
+    /// What the log said before is stored, as the log's entry of this number says.
+    Snapshot(u64, Snapshot),
 }
 wire_enum!(Record {
     0 => Admit(parcel),
@@ -68,7 +70,38 @@ wire_enum!(Record {
     14 => Read(unit, reading),
     15 => Counted(unit, counts),
     16 => Observed(group, observations),
+    17 => Snapshot(position, snapshot),
 });
+
+/// What a session's log said up to an entry, in the object store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Whose.
+    pub session: Session,
+    /// Its own number for it.
+    pub number: u64,
+    /// Entries of the log that it stands for.
+    pub upto: u64,
+    /// How many pieces it has.
+    pub pieces: u32,
+    /// Of all pieces together.
+    pub digest: u64,
+}
+wire_struct!(Snapshot {
+    session,
+    number,
+    upto,
+    pieces,
+    digest
+});
+
+impl Snapshot {
+    /// The name of a piece in the object store.
+    pub fn piece(&self, index: u32) -> Text {
+        let Session { robot, incarnation } = self.session;
+        format!("snapshot/{robot}.{incarnation}/{}/{index}", self.number).into()
+    }
+}
 
 impl Record {
     /// Whether those who take over need it.

@@ -14,6 +14,7 @@ mod recover;
 mod register;
 mod settings;
 mod shares;
+mod snapshot;
 mod takeover;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +42,7 @@ use pump::{Draft, Pump};
 use quiet::Work;
 use register::Register;
 pub use settings::Settings;
+use snapshot::{Legacy, Snapshots};
 
 /// How often a robot looks whether something has to be done again.
 const TICK: Millis = 1_000;
@@ -84,6 +86,9 @@ pub struct Robot {
     imported: BTreeMap<Text, Millis>,
     partitioner: Partitioner,
     observing: Observing,
+    snapshots: Snapshots,
+    /// Logs of others that wait for their snapshots.
+    legacies: BTreeMap<Session, Legacy>,
     grants: BTreeMap<GroupId, Grant>,
     pace: Pace,
     demand: crate::demand::Curve,
@@ -119,6 +124,8 @@ enum Task {
     /// A batch of somebody else.
     PassOn(Delivery),
     Put(Unit),
+    /// A piece of a snapshot.
+    PutSnapshot,
     /// What was read, to a group's partitioner.
     Tell(GroupId, BTreeMap<IpAddr, u64>),
 }
@@ -158,6 +165,8 @@ pub struct Tally {
     pub unresolved: u64,
     /// Packages that could not be opened yet.
     pub incomplete: u64,
+    /// Entries of the log that were cut behind a snapshot.
+    pub cut_from_log: u64,
     /// Times that a group was divided by its links here.
     pub divisions: u64,
     /// Servers that the last table had no room for.
@@ -209,6 +218,8 @@ impl Robot {
             imported: BTreeMap::new(),
             partitioner: Partitioner::default(),
             observing: Observing::default(),
+            snapshots: Snapshots::default(),
+            legacies: BTreeMap::new(),
             grants: BTreeMap::new(),
             pace: Pace::new(settings.window),
             demand: crate::demand::Curve::default(),
@@ -247,6 +258,9 @@ impl Robot {
             Input::Unreadable(delivery) => {
                 self.tally.unreadable += 1;
                 self.outputs.extend(delivery.map(Output::Acknowledge));
+            }
+            Input::Object(name, bytes) if name.starts_with("snapshot/") => {
+                self.on_snapshot_piece(&name, bytes.as_ref());
             }
             Input::Object(name, bytes) => self.on_object(&name, bytes),
             Input::Committed(number) => self.pump.committed(number),
@@ -376,6 +390,7 @@ impl Robot {
             Task::Send(entries) => self.on_sent(&entries, outcome),
             Task::PassOn(delivery) => self.on_passed_on(delivery, outcome),
             Task::Put(unit) => self.on_put(unit, outcome),
+            Task::PutSnapshot => self.on_snapshot_put(token, outcome),
             Task::Tell(group, sizes) => self.on_told(group, sizes, outcome),
         }
     }
@@ -398,6 +413,7 @@ impl Robot {
             self.resend();
             self.look_at_log();
             self.advance_observing();
+            self.advance_snapshots();
         }
         self.advance_units();
         if tick {

@@ -303,6 +303,24 @@ pub(crate) fn log_entry(
     package.encode()
 }
 
+/// Which pages a package is about: of two about the same the older one need not be kept.
+pub(crate) fn pages_of(bytes: &[u8]) -> u64 {
+    let Ok(package) = Package::decode(bytes) else {
+        return u64::from_le_bytes(storage::digest(bytes)[..8].try_into().expect("8 bytes"));
+    };
+    let urls = package
+        .pages
+        .iter()
+        .flat_map(|page| [page.url.as_bytes(), &[0]]);
+    let silent = package
+        .hosts
+        .iter()
+        .map(|host| u8::from(host.blob.is_empty()));
+    // what is said of hosts is not said again by the row of a page
+    let urls: Vec<u8> = urls.flatten().copied().chain(silent).collect();
+    u64::from_le_bytes(storage::digest(&urls)[..8].try_into().expect("8 bytes"))
+}
+
 /// What came of taking hosts over.
 #[derive(Debug, Default)]
 pub struct Imported {

@@ -8,6 +8,7 @@ use crate::clock::Now;
 use crate::message::{Found, Order};
 use fleet::counts::Reading;
 use fleet::demand::Curve;
+use fleet::flaw::Flaw;
 use fleet::identity::{Millis, Text, Unit};
 use fleet::io::{Input, Output, Token};
 use fleet::parcel::{Errand, Parcel};
@@ -62,9 +63,25 @@ pub(crate) fn name_of(url: &Url) -> &str {
 impl Seam {
     /// With all that was committed before. `boot` is a random number that no other start has.
     pub fn new(settings: Settings, boot: u16, now: Now, store: &Store) -> storage::Result<Self> {
+        Self::flawed(settings, boot, now, store, None)
+    }
+
+    /// As [`Seam::new`], with a mistake, for the simulation.
+    #[doc(hidden)]
+    pub fn flawed(
+        settings: Settings,
+        boot: u16,
+        now: Now,
+        store: &Store,
+        flaw: Option<Flaw>,
+    ) -> storage::Result<Self> {
         let disk = committed(store)?;
+        let settings = Settings {
+            row_key: crate::moving::pages_of,
+            ..settings
+        };
         let mut seam = Self {
-            fleet: Robot::new(settings, boot, millis(now), &disk),
+            fleet: Robot::flawed(settings, boot, millis(now), &disk, flaw),
             now,
             servers: HashMap::new(),
             redirected: Vec::new(),
@@ -120,6 +137,11 @@ impl Seam {
 
     pub(crate) fn server(&self, name: &str) -> Option<IpAddr> {
         self.servers.get(name).copied()
+    }
+
+    /// Where the fleet bound a name, for whoever looks at it.
+    pub fn server_of(&self, name: &str) -> Option<IpAddr> {
+        self.server(name)
     }
 
     /// Whose a name is.

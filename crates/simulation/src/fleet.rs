@@ -7,6 +7,7 @@ pub mod checks;
 pub mod engine;
 pub mod file;
 pub mod fresh;
+pub mod graph;
 pub mod process;
 pub mod real;
 pub mod report;

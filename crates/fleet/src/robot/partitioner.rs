@@ -17,6 +17,9 @@ use crate::key::{Key, Value, What};
 use crate::plan::{Plan, Version};
 use crate::record::Shared;
 
+/// A table as plans have it.
+type Blocks = Vec<(Block, Member)>;
+
 /// What a partitioner remembers.
 #[derive(Debug, Default)]
 pub(super) struct Partitioner {
@@ -28,7 +31,7 @@ pub(super) struct Partitioner {
     summed_at: BTreeMap<GroupId, Millis>,
     evictions: BTreeMap<Session, Eviction>,
     /// Tables to be used; those that were computed hold for the plan of that version.
-    tables: BTreeMap<GroupId, (Option<Version>, Vec<(Block, Member)>)>,
+    tables: BTreeMap<GroupId, (Option<Version>, Blocks)>,
     made: BTreeMap<GroupId, divide::Made>,
     /// When everybody was first seen to keep to a round.
     kept_since: BTreeMap<GroupId, (u64, Millis)>,
@@ -170,7 +173,7 @@ impl Robot {
     }
 
     fn make(&mut self, depth: usize, plan: &Shared<Plan>) {
-        let used = |(version, table): &(Option<Version>, Vec<_>)| {
+        let used = |(version, table): &(Option<Version>, Blocks)| {
             version.is_some_and(|version| version < plan.version) || *table == plan.table
         };
         if self.partitioner.tables.get(&plan.group).is_some_and(used) {

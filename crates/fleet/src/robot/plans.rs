@@ -385,3 +385,6 @@ impl Robot {
             })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,9 @@ use crate::parcel::{Cargo, Message, Origin, Receipt};
 use crate::plan::Version;
 use crate::record::Record;
 
+/// An entry of the log.
+pub(super) type Entry = Arc<Vec<Record>>;
+
 /// A receipt that is due: to whom, for which entry, and the server of its name.
 type Due = (Origin, u64, Option<(Text, IpAddr)>);
 
@@ -54,8 +57,12 @@ pub(super) struct Pump {
     queue: VecDeque<Draft>,
     /// On disk, on the way.
     bundle: Option<Bundle>,
-    /// All entries of the log, for when the engine forgets.
-    pub journal: Vec<Arc<Vec<Record>>>,
+    /// Entries of the log from number `base` on, for when the engine forgets.
+    journal: Vec<Entry>,
+    base: u64,
+    /// A snapshot's mark: the commit and the place in the log that it is to have, until it is there.
+    marking: Option<(u64, u64, Entry)>,
+    marked: Option<u64>,
     /// How many the engine has; nothing if it has to be asked.
     tail: Option<u64>,
     asked_at: Option<u64>,
@@ -89,12 +96,49 @@ impl Pump {
     pub(super) fn restore(&mut self, journal: Vec<Arc<Vec<Record>>>, outs: Vec<u64>) {
         let length = journal.len() as u64;
         self.journal = journal;
+        self.base = 0;
         self.bundle = Some(Bundle {
             unpublished: outs.iter().copied().collect(),
             outs,
             journal: length,
             ..Bundle::default()
         });
+    }
+
+    /// How many entries the log would have with all that is written.
+    fn length(&self) -> u64 {
+        self.base + self.journal.len() as u64
+    }
+
+    /// How many the engine has, if that is known.
+    pub(super) fn tail(&self) -> Option<u64> {
+        self.tail
+    }
+
+    /// Entries of the log.
+    pub(super) fn entries(&self, from: u64, to: u64) -> Vec<Entry> {
+        let [from, to] = [from, to].map(|at| at.saturating_sub(self.base) as usize);
+        self.journal[from..to].to_vec()
+    }
+
+    /// Whether something may be put into the log behind its present end: nothing is on its way there.
+    pub(super) fn may_mark(&self) -> bool {
+        self.bundle.is_none() && self.marking.is_none() && self.keeping.is_none()
+    }
+
+    /// Puts an entry behind the present end of the log, as soon as it is on disk.
+    pub(super) fn mark(&mut self, position: u64, entry: Entry) -> Output {
+        self.written += 1;
+        self.marking = Some((self.written, position, Arc::clone(&entry)));
+        Output::Write(self.written, entry)
+    }
+
+    /// Forgets the entries before a number; how many.
+    pub(super) fn cut(&mut self, upto: u64) -> u64 {
+        let count = upto.saturating_sub(self.base);
+        self.journal.drain(..count as usize);
+        self.base += count;
+        count
     }
 
     /// Commits so far.
@@ -114,7 +158,7 @@ impl Pump {
 
     /// Whether nothing is on its way.
     pub(super) fn is_idle(&self) -> bool {
-        self.queue.is_empty() && self.bundle.is_none()
+        self.queue.is_empty() && self.bundle.is_none() && self.marking.is_none()
     }
 }
 
@@ -158,7 +202,7 @@ impl Robot {
                 .push(Output::Write(self.pump.written, Arc::clone(&records)));
         }
         draft.number = self.pump.written;
-        draft.journal = self.pump.journal.len() as u64;
+        draft.journal = self.pump.length();
         if self.flaw == Some(Flaw::AcknowledgeBeforeCommit) {
             self.thank(&mut draft);
         }
@@ -189,7 +233,25 @@ impl Robot {
         }
     }
 
+    /// A snapshot's mark that is on disk goes into the log before anything else does.
+    fn load_mark(&mut self) {
+        let pump = &mut self.pump;
+        let Some((_, position, entry)) = pump.marking.take_if(|(n, ..)| *n <= pump.committed)
+        else {
+            return;
+        };
+        pump.journal.insert((position - pump.base) as usize, entry);
+        pump.queue.iter_mut().for_each(|draft| draft.journal += 1);
+        pump.marked = Some(position + 1);
+        pump.bundle = Some(Bundle {
+            published: true,
+            journal: position + 1,
+            ..Bundle::default()
+        });
+    }
+
     fn load_bundle(&mut self) {
+        self.load_mark();
         let pump = &mut self.pump;
         let mut drafts = Vec::new();
         let mut at = 0;
@@ -215,7 +277,7 @@ impl Robot {
                 self.renewal.begun = true;
             }
         }
-        if pump.bundle.is_some() || at == 0 {
+        if pump.bundle.is_some() || pump.marking.is_some() || at == 0 {
             return;
         }
         drafts.extend(pump.queue.drain(..at));
@@ -276,6 +338,14 @@ impl Robot {
             return;
         };
         self.pump.caught_up = true;
+        if self
+            .pump
+            .marked
+            .take_if(|end| *end <= bundle.journal)
+            .is_some()
+        {
+            self.on_marked();
+        }
         let mut thanks = Draft::default();
         for draft in &mut bundle.drafts {
             thanks.deliveries.append(&mut draft.deliveries);
@@ -315,19 +385,22 @@ impl Robot {
                 pump.keeping = Some((number, position, entry));
                 return;
             }
-            pump.journal.insert(position as usize, entry);
+            pump.journal.insert((position - pump.base) as usize, entry);
             bundle.journal += 1;
             bundle.unpublished.clear();
             pump.hurry = false;
             pump.queue.iter_mut().for_each(|draft| draft.journal += 1);
             return;
         }
-        if bundle.unpublished.is_empty() || !(pump.hurry || self.now >= bundle.since + patience) {
+        let waited = self.now >= bundle.since + patience && self.flaw != Some(Flaw::NoWayOut);
+        if bundle.unpublished.is_empty() || !(pump.hurry || waited) {
             return;
         }
-        let Some(position) = pump.tail else {
+        let Some(tail) = pump.tail else {
             return self.ask_for_tail();
         };
+        // an engine that forgot has less, but what is in a snapshot keeps its place
+        let position = tail.max(self.snapshots.folded());
         let kept = |number: &u64| {
             let cargo = self.outbox.get(*number)?.cargo.clone();
             // a unit that is to move is in the log until it has
@@ -353,7 +426,7 @@ impl Robot {
             self.ask_for_tail();
             return false;
         };
-        let entries = self.pump.journal[expected as usize..bundle.journal as usize].to_vec();
+        let entries = self.pump.entries(expected, bundle.journal);
         if self.may_ask_log() {
             self.outputs.push(Output::Append {
                 session,
@@ -389,16 +462,13 @@ impl Robot {
         self.pump.asked_at = None;
         self.pump.tail = tail
             .entries
-            .filter(|&entries| entries <= self.pump.journal.len() as u64);
-        let logged = self
-            .pump
-            .queue
-            .front()
-            .map_or(self.pump.journal.len() as u64, |draft| {
-                // what is not on disk is not missed
-                draft.journal.saturating_sub(1)
-            });
-        if self.pump.bundle.is_none() && self.pump.tail.is_some_and(|tail| tail < logged) {
+            .filter(|&entries| (self.pump.base..=self.pump.length()).contains(&entries));
+        let logged = self.pump.queue.front().map_or(self.pump.length(), |draft| {
+            // what is not on disk is not missed
+            draft.journal.saturating_sub(1)
+        });
+        let idle = self.pump.bundle.is_none() && self.pump.marking.is_none();
+        if idle && self.pump.tail.is_some_and(|tail| tail < logged) {
             self.pump.bundle = Some(Bundle {
                 published: true,
                 journal: logged,

@@ -54,13 +54,14 @@ impl Robot {
                             }
                         }
                     }
+                    Record::Snapshot(_, snapshot) => self.restore_snapshot(snapshot),
                     Record::Granted(grant) => {
                         self.grants.insert(self.home(), grant.clone());
                     }
                     _ => {}
                 }
             }
-            if let [Record::Kept(position, _)] = commit[..] {
+            if let [Record::Kept(position, _) | Record::Snapshot(position, _)] = commit[..] {
                 journal.insert(journal.len().min(position as usize), Arc::clone(commit));
             }
             let replicated: Vec<Record> =

@@ -35,6 +35,10 @@ pub struct Settings {
     pub window: Millis,
     /// When groups are divided by their links; by the ring alone if nothing is said.
     pub division: Option<Terms>,
+    /// Entries of the log after which a snapshot is made; never if nothing is said.
+    pub snapshot: Option<u64>,
+    /// Which page the row is of: of two rows of one page the older one need not be kept.
+    pub row_key: fn(&[u8]) -> u64,
     /// Between two times that partitioners are told what was read.
     pub observe: Millis,
 }
@@ -62,6 +66,8 @@ impl Settings {
             // a clock may be one per cent fast
             window: 10_200,
             division: Some(Terms::default()),
+            snapshot: Some(20_000),
+            row_key: partition::hash::stable_hash,
             observe: 30_000,
         }
     }

@@ -2,9 +2,8 @@
 //! its part from it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use super::pump::After;
+use super::pump::{After, Entry};
 use super::{Hold, Robot, Route, Task};
 use crate::counts::Counts;
 use crate::flaw::Flaw;
@@ -14,7 +13,7 @@ use crate::parcel::{Cargo, Parcel};
 use crate::record::Record;
 
 /// What a log says, unit by unit.
-pub fn contents(log: &[Arc<Vec<Record>>]) -> BTreeMap<Unit, Vec<Record>> {
+pub(super) fn contents(log: &[Entry]) -> BTreeMap<Unit, Vec<Record>> {
     let mut units: BTreeMap<Unit, Vec<Record>> = BTreeMap::new();
     let mut counts: BTreeMap<Unit, Counts> = BTreeMap::new();
     for record in log.iter().flat_map(|entry| entry.iter()) {
@@ -46,7 +45,7 @@ pub fn contents(log: &[Arc<Vec<Record>>]) -> BTreeMap<Unit, Vec<Record>> {
 }
 
 /// URLs for others that the session could not publish.
-fn kept(log: &[Arc<Vec<Record>>]) -> impl Iterator<Item = &Parcel> {
+fn kept(log: &[Entry]) -> impl Iterator<Item = &Parcel> {
     let records = log.iter().flat_map(|entry| entry.iter());
     let entries = records.filter_map(|record| match record {
         Record::Kept(_, entries) => Some(entries),
@@ -71,7 +70,19 @@ impl Robot {
         }
     }
 
-    pub(super) fn on_records(&mut self, session: Session, log: Option<&[Arc<Vec<Record>>]>) {
+    pub(super) fn on_records(&mut self, session: Session, log: Option<&[Entry]>) {
+        match log {
+            Some(entries) => {
+                if let Some(whole) = self.read_log(session, entries) {
+                    self.on_log_read(session, Some(&whole));
+                }
+            }
+            None => self.on_log_read(session, None),
+        }
+    }
+
+    /// A log with all that it said before it was cut.
+    pub(super) fn on_log_read(&mut self, session: Session, log: Option<&[Entry]>) {
         for depth in 0..self.levels.len() {
             let level = &mut self.levels[depth];
             let Some(asked) = level.asked.iter().position(|asked| *asked == session) else {

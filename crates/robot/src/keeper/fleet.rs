@@ -261,6 +261,11 @@ impl Keeper {
         self.robots_known(now, host, Arc::new(standing));
     }
 
+    /// When a page is due, as things stand.
+    pub fn due(&self, page: PageId) -> Option<f64> {
+        self.revisits.due(page.0)
+    }
+
     /// What there is to visit, for the fleet's budget.
     pub fn wanted(&self) -> f64 {
         (self.lines.new_waiting() + self.lines.due_waiting() + self.revisits.pages()) as f64

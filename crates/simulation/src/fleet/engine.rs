@@ -33,6 +33,8 @@ struct Cell {
 #[derive(Clone, Debug, Default)]
 struct Log {
     entries: Vec<Arc<Vec<Record>>>,
+    /// How many were cut off before them.
+    cut: u64,
     sealed: bool,
 }
 
@@ -148,7 +150,7 @@ impl Engine {
         entries: &[Arc<Vec<Record>>],
     ) -> Tail {
         let log = self.logs.entry(session).or_default();
-        if !log.sealed && log.entries.len() as u64 == expected {
+        if !log.sealed && log.cut + log.entries.len() as u64 == expected {
             log.entries.extend_from_slice(entries);
         }
         self.tail(session)
@@ -158,9 +160,20 @@ impl Engine {
     pub fn tail(&self, session: Session) -> Tail {
         let log = self.logs.get(&session);
         Tail {
-            entries: Some(log.map_or(0, |log| log.entries.len() as u64)),
+            entries: Some(log.map_or(0, |log| log.cut + log.entries.len() as u64)),
             sealed: log.is_some_and(|log| log.sealed),
         }
+    }
+
+    /// Cuts off the entries before a number.
+    pub fn purge(&mut self, session: Session, upto: u64) -> u64 {
+        let Some(log) = self.logs.get_mut(&session) else {
+            return 0;
+        };
+        let count = upto.saturating_sub(log.cut).min(log.entries.len() as u64);
+        log.entries.drain(..count as usize);
+        log.cut += count;
+        count
     }
 
     /// Ends a log.

@@ -248,6 +248,12 @@ pub fn row(page: Page, visits: u32) -> Arc<[u8]> {
     bytes.into()
 }
 
+/// Which page a row is of.
+pub fn page_of_row(bytes: &[u8]) -> u64 {
+    let page = bytes.first_chunk::<4>();
+    page.map_or(0, |page| u64::from(u32::from_le_bytes(*page)))
+}
+
 fn read_row(bytes: &[u8]) -> (Page, u32) {
     let [h0, h1, n0, n1, v0, v1, v2, v3] = bytes.try_into().expect("rows have eight bytes");
     let page = Page {

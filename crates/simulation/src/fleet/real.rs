@@ -12,10 +12,11 @@ mod machine;
 mod web;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fleet::flaw::Flaw;
 use fleet::identity::{GroupId, Member, RobotId, Text};
 use fleet::io::{Input, Output};
 use fleet::key::{Key, Value, What};
@@ -58,6 +59,23 @@ pub enum RealFault {
     Divide(u64),
     /// Leaves in order.
     Leave(usize),
+    /// All servers go to one robot.
+    All(usize),
+    /// What everybody knows is noted.
+    Note,
+}
+
+/// What a robot knows of a page.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Noted {
+    /// Which robot, by position.
+    pub owner: usize,
+    /// Answers so far.
+    pub visits: u32,
+    /// The last one, in milliseconds since 1970.
+    pub last_visit: Option<i64>,
+    /// When it is due, in seconds since 1970.
+    pub due: Option<f64>,
 }
 
 /// A run.
@@ -81,8 +99,16 @@ pub struct RealSpec {
     pub until: Until,
     /// Seconds after the last fault in which all must be had; or, with revisits, that the run goes on.
     pub patience: f64,
+    /// Every third host once answers "unavailable" and asks for so many seconds of peace.
+    pub retry_after: Option<f64>,
+    /// Every fourth page of a host is gone after so many seconds.
+    pub vanish: Option<f64>,
     /// The gate is not asked, to see whether that is found.
     pub no_gate: bool,
+    /// Entries of a log after which a snapshot is made.
+    pub snapshot: Option<u64>,
+    /// The mistake under test.
+    pub flaw: Option<Flaw>,
     /// Lines that are told of a run that fails.
     pub story: usize,
 }
@@ -105,7 +131,11 @@ impl RealSpec {
             faults: Vec::new(),
             until: Until::FetchedOnce,
             patience: 3000.0,
+            retry_after: None,
+            vanish: None,
             no_gate: false,
+            snapshot: None,
+            flaw: None,
             story: 120,
         }
     }
@@ -137,6 +167,7 @@ impl RealSpec {
         faults.sort_by(|a, b| a.0.total_cmp(&b.0));
         Self {
             noisy: random.random(),
+            snapshot: (seed % 2 == 1).then_some(12),
             faults,
             ..Self::calm(seed, robots)
         }
@@ -160,10 +191,28 @@ pub struct RealReport {
     pub entries: u64,
     /// Distinct pairs of robot and URL that were published.
     pub pairs: usize,
+    /// First requests for pages after they moved, and the conditional ones among those whose rows have what
+    /// that takes.
+    pub moved_again: u64,
+    /// See `moved_again`.
+    pub moved_conditional: u64,
+    /// Rows that came in packages and were what their last owner had, bit for bit; those of pages that are gone,
+    /// and those with failures.
+    pub same_rows: u64,
+    /// See `same_rows`.
+    pub same_gone: u64,
+    /// See `same_rows`.
+    pub same_failed: u64,
+    /// Times that a host asked for peace.
+    pub peace: u64,
+    /// What was noted, page by page.
+    pub notes: Vec<BTreeMap<String, Noted>>,
     /// Servers that were handed over, and taken over from the dead.
     pub handed: u64,
     /// See `handed`.
     pub taken_over: u64,
+    /// Entries of logs that were cut behind snapshots.
+    pub purged: u64,
     /// Sessions that were ended by others.
     pub evicted: u64,
     /// URLs and rows that were refused.

@@ -25,6 +25,10 @@ pub struct Report {
     pub pairs: u64,
     /// The most hops of an entry.
     pub most_hops: u8,
+    /// URLs that were passed on by a robot that knew better than their sender.
+    pub passed_on: u64,
+    /// Appends that were refused because the session was over.
+    pub appends_refused: u64,
     /// Units handed over in order.
     pub handed: u64,
     /// Sessions that were evicted.
@@ -35,6 +39,8 @@ pub struct Report {
     pub refused: u64,
     /// Times that a group was divided by its links.
     pub divisions: u64,
+    /// Entries of logs that were cut behind snapshots.
+    pub purged: u64,
     /// Writes of keys.
     pub swaps: u64,
     /// The longest lease, plan and summary.

@@ -7,6 +7,7 @@ use fleet::table::Written;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::graph::HostGraph;
 use super::web::Size;
 
 /// The group at the top.
@@ -66,6 +67,8 @@ pub struct Scenario {
     pub newcomers: Vec<usize>,
     /// The web.
     pub web: Size,
+    /// A host graph that the web is to be like, in place of the size.
+    pub graph: Option<HostGraph>,
     /// When what happens.
     pub events: Vec<(Millis, Fault)>,
     /// Whether messages are lost, late and doubled.
@@ -86,6 +89,8 @@ pub struct Scenario {
     pub retry_after: Option<Millis>,
     /// When groups are divided by their links; by the ring alone if nothing is said.
     pub division: Option<Terms>,
+    /// Entries of a log after which a snapshot is made.
+    pub snapshot: Option<u64>,
     /// The table that the fleet begins with.
     pub table: Option<Written>,
     /// After the last event, all has to be found within this.
@@ -113,6 +118,7 @@ impl Scenario {
                 pages: 5,
                 links: 3,
             },
+            graph: None,
             events: Vec::new(),
             noisy: false,
             stream: None,
@@ -124,6 +130,7 @@ impl Scenario {
             retry_after: None,
             division: None,
             table: None,
+            snapshot: None,
             patience: 1_500_000,
             flaw: None,
         }
@@ -220,7 +227,7 @@ impl Scenario {
     }
 
     /// Anything that may go wrong. In every third run groups are divided by their links as well, as soon as
-    /// a few are known.
+    /// a few are known; in every other one logs are cut behind snapshots.
     pub fn random(seed: u64) -> Self {
         let mut scenario = Self::undivided(seed);
         if seed % 3 == 1 {
@@ -229,10 +236,12 @@ impl Scenario {
                 ..Terms::default()
             });
         }
+        // logs are short here
+        scenario.snapshot = (seed % 4 < 2).then_some(6);
         scenario
     }
 
-    /// As [`Scenario::random`], by the ring alone.
+    /// As [`Scenario::random`], by the ring alone, with logs that are kept whole.
     pub fn undivided(seed: u64) -> Self {
         if seed % 8 == 7 {
             return Self::reorganised(seed);

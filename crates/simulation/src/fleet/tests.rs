@@ -95,6 +95,76 @@ fn sleepers_make_at_most_one_late_request_per_pause() {
     assert!(late > 0, "nobody slept at the gate");
 }
 
+/// Whoever sleeps for two leases finds its log closed, whatever it was about to write.
+#[test]
+fn a_sleeper_may_not_append() {
+    let mut refused = 0;
+    for seed in 0..20 {
+        let mut scenario = Scenario::calm(seed, 4);
+        let robot = seed as usize % 4;
+        scenario.events = vec![(40_000 + 500 * seed, Fault::Pause(robot, 62_000))];
+        let report = well(&scenario).report;
+        assert!(report.evicted > 0, "{report:?}");
+        refused += report.appends_refused;
+    }
+    assert!(refused > 0, "no sleeper had anything to write");
+}
+
+/// Plans that follow each other quickly while messages are late: senders and receivers have different ones.
+#[test]
+fn urls_sent_by_an_older_plan_are_passed_on_and_arrive() {
+    let mut passed_on = 0;
+    for seed in 0..12 {
+        let mut scenario = Scenario::calm(seed, 6);
+        if seed % 3 == 0 {
+            scenario.robots = (0..6)
+                .map(|robot| vec![scenario::FLEET, fleet::identity::GroupId(10 + robot % 2)])
+                .collect();
+        }
+        let levels = scenario.robots[0].len();
+        scenario.noisy = true;
+        scenario.interval = 3_000;
+        scenario.once = true;
+        scenario.events = (1..=8)
+            .map(|i| (i * 20_000, Fault::Divide(seed + i)))
+            .collect();
+        let outcome = well(&scenario);
+        assert_eq!(outcome.pages.len() as u64, outcome.report.pages);
+        let hops = usize::from(outcome.report.most_hops);
+        assert!(hops <= levels + 2, "{hops} hops, {levels} levels");
+        passed_on += outcome.report.passed_on;
+    }
+    assert!(passed_on > 20, "everybody knew the same: {passed_on}");
+}
+
+/// Logs are cut behind snapshots while disks die: whoever takes over has everything all the same.
+#[test]
+fn a_log_that_was_cut_says_as_much_as_a_whole_one() {
+    let (mut purged, mut again, mut requests) = (0, 0, 0);
+    for seed in 0..20 {
+        let mut scenario = Scenario::calm(seed, 4);
+        scenario.snapshot = Some(5);
+        scenario.visits = 3;
+        scenario.interval = 3_000;
+        scenario.patience = 3_000_000;
+        let robot = seed as usize % 4;
+        let lost = |at: u64, robot: usize| (at, Fault::DiskLoss(robot, 20_000));
+        scenario.events = vec![
+            lost(100_000 + seed * 3_000, robot),
+            lost(260_000 + seed * 1_000, (robot + 1) % 4),
+        ];
+        let report = well(&scenario).report;
+        purged += report.purged;
+        again += report.again;
+        requests += report.requests;
+    }
+    assert!(purged > 200, "{purged} entries were cut");
+    assert!(
+        again * 20 < requests,
+        "{again} of {requests} requests were for known pages"
+    );
+}
+
 #[test]
 fn urls_are_sent_once() {
     for seed in 0..3 {
@@ -247,6 +317,19 @@ fn streams_that_are_full_in_all_directions_empty_in_the_end() {
     assert!(refused > 100, "the streams were not full: {refused}");
 }
 
+/// Without the way out everybody waits for everybody: the test above can fail.
+#[test]
+fn streams_that_are_full_stay_so_without_the_way_out() {
+    let stuck = (0..10).filter(|&seed| {
+        let mut scenario = Scenario::calm(seed, 6);
+        scenario.stream = Some(2);
+        scenario.once = true;
+        scenario.flaw = Some(Flaw::NoWayOut);
+        run(&scenario).is_err_and(|failure| failure.rule == "W2 liveness")
+    });
+    assert!(stuck.count() > 0, "nobody got stuck");
+}
+
 /// Names share addresses, answers differ by place and time, and names of one address are found at
 /// the same moment by different robots. That nobody else owns what is opened or asked is checked in
 /// every step.
@@ -349,4 +432,156 @@ fn views_and_messages_of_a_join_grow_with_the_levels_only() {
             );
         }
     }
+}
+
+/// The shared host graph; nothing, with a word, where it is not there.
+fn uk_hosts(most_pages: u32) -> Option<graph::HostGraph> {
+    use std::io::Read as _;
+    let data = std::env::var_os("EVERCRAWL_DATA").map_or_else(
+        || std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
+        std::path::PathBuf::from,
+    );
+    let Ok(file) = std::fs::File::open(data.join("graphs/uk_web_hosts_1996_edges.tsv.gz")) else {
+        eprintln!("skipped: no uk_web_hosts_1996 in {}", data.display());
+        return None;
+    };
+    let mut text = String::new();
+    let mut file = flate2::read::GzDecoder::new(file);
+    file.read_to_string(&mut text).unwrap();
+    graph::HostGraph::read(&text, most_pages)
+}
+
+/// The whole graph, as a partitioner would divide it that was told of every page.
+#[test]
+fn tables_by_links_exchange_two_fifths_of_what_a_hash_of_hosts_would() {
+    use fleet::identity::{Member, RobotId, Unit};
+    use fleet::plan::{Plan, Seat, Version};
+    let Some(graph) = uk_hosts(10_000) else {
+        return;
+    };
+    let robots = 8;
+    let mut plan = Plan::new(scenario::FLEET, Version { number: 1, term: 1 }, RobotId(1));
+    let member = |robot: u64| Member::Robot(RobotId(robot + 1));
+    plan.seats = (0..robots)
+        .map(|robot| Seat::new(member(robot), 1, 1))
+        .collect();
+    let divided = fleet::division::Division {
+        group: scenario::FLEET,
+        version: plan.version,
+        seats: plan.seats.clone(),
+        servers: graph.observed(),
+        came: 0.0,
+        promise: 0.05,
+    };
+    let divided = divided.solve().unwrap();
+    plan.table = divided.table;
+    let shares = partition::hash::Shares::new(&[1.0; 8]).unwrap();
+    let hashed = graph.exchanged(|host| shares.of_host(&graph::name(host)));
+    let ours = graph.exchanged(|host| plan.owner(Unit::Server(graph::address(host)), None));
+    let bytes = fleet::wire::encode(&plan).len();
+    println!("{ours} links exchanged, by hash-host {hashed}; the plan has {bytes} bytes");
+    assert_eq!(divided.unlisted, 0);
+    assert!(ours * 5 <= hashed * 2, "{ours} of {hashed}");
+}
+
+/// A part of the graph is crawled by robots that know nothing of it; their partitioner divides it by what they
+/// read, as well as one that knows the whole graph would. Who begins with that table, written and read back,
+/// sends less than with hash-host.
+#[test]
+fn a_crawl_learns_as_good_a_table_as_the_whole_graph_gives() {
+    use fleet::filter::Block;
+    use fleet::identity::{Member, Unit};
+    use fleet::table::Written;
+    let Some(whole) = uk_hosts(12) else { return };
+    let core = whole.core(240, 12);
+    let robots = 4;
+    let mut scenario = Scenario::calm(5, robots);
+    scenario.graph = Some(core.clone());
+    scenario.interval = 1_000;
+    scenario.once = true;
+    let mut learns = scenario.clone();
+    learns.visits = 2;
+    learns.division = Some(fleet::division::Terms {
+        least: 40,
+        growth: 0.1,
+        ..fleet::division::Terms::default()
+    });
+    let learnt = well(&learns);
+    assert!(learnt.report.divisions > 0);
+    let plan = learnt.plan.expect("a plan");
+    let mut best = fleet::plan::Plan::clone(&plan);
+    let whole = fleet::division::Division {
+        group: plan.group,
+        version: plan.version,
+        seats: plan.seats.clone(),
+        servers: core.observed(),
+        came: 0.0,
+        promise: 0.05,
+    };
+    best.table = whole.solve().unwrap().table;
+    let shares = partition::hash::Shares::new(&vec![1.0; robots]).unwrap();
+    let hash = |host: u32| shares.of_host(&graph::name(host)) as usize;
+    let of = |plan: &fleet::plan::Plan| {
+        core.exchanged(|host| plan.owner(Unit::Server(graph::address(host)), None))
+    };
+    let (ours, ideal, hashed) = (of(&plan), of(&best), core.exchanged(hash));
+    println!("{ours} links exchanged, with all known {ideal}, by hash-host {hashed}");
+    assert!(ours * 10 <= ideal * 11, "{ours} against {ideal}");
+    let written = Written::of(&plan).to_string();
+    let mut by_links = scenario.clone();
+    by_links.table = Some(written.parse().expect("what is written is read back"));
+    let mut by_hash = scenario.clone();
+    let table = (0..core.pages.len() as u32).map(|host| {
+        let block = Block(partition::routing::Prefix::host(graph::address(host)));
+        (block, Member::Robot(scenario::identity(hash(host))))
+    });
+    by_hash.table = Some(Written {
+        table: table.collect(),
+        ..Written::of(&plan)
+    });
+    let (links, hash) = (well(&by_links), well(&by_hash));
+    let sent = |outcome: &Outcome| (outcome.exchanged(), outcome.report.entries);
+    println!(
+        "URLs exchanged and published: {:?}, by hash-host {:?}",
+        sent(&links),
+        sent(&hash)
+    );
+    assert!(links.exchanged() * 5 <= hash.exchanged() * 4);
+    assert!(links.report.entries * 10 <= hash.report.entries * 9);
+}
+
+/// Robots that come, die and leave while groups are divided by their links, in two levels.
+#[test]
+fn groups_are_divided_level_by_level_while_members_come_and_go() {
+    let mut divisions = 0;
+    for seed in 0..6 {
+        let sites: [&[u64]; 7] = [
+            &[1, 10],
+            &[1, 10],
+            &[1, 10],
+            &[1, 11],
+            &[1, 11],
+            &[1, 11],
+            &[1, 11],
+        ];
+        let mut scenario = fleet_of(&sites);
+        scenario.seed = seed;
+        scenario.web.servers = 40;
+        scenario.web.hosts = 60;
+        scenario.interval = 3_000;
+        scenario.newcomers = vec![6];
+        scenario.division = Some(fleet::division::Terms {
+            least: 8,
+            ..fleet::division::Terms::default()
+        });
+        scenario.events = vec![
+            (50_000, Fault::Join(6)),
+            (70_000, Fault::DiskLoss(1, 30_000)),
+            (110_000, Fault::Leave(4)),
+        ];
+        let outcome = well(&scenario);
+        assert_eq!(outcome.pages.len() as u64, outcome.report.pages);
+        divisions += outcome.report.divisions;
+    }
+    assert!(divisions > 12, "{divisions}");
 }

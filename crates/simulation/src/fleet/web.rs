@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
+use super::graph::HostGraph;
 use fleet::counts::Reading;
 use fleet::identity::{Millis, RobotId, Text};
 use fleet::parcel::Parcel;
@@ -99,6 +100,51 @@ impl Web {
             fetched: BTreeMap::new(),
             closed: BTreeMap::new(),
         }
+    }
+
+    /// A web whose hosts link as those of a graph do: links between two hosts go from and to any of their
+    /// pages, each page of a host is linked from the one before it.
+    pub fn like(graph: &HostGraph, rng: &mut Xoshiro256PlusPlus) -> Self {
+        let pages = &graph.pages;
+        let mut links: BTreeMap<Page, Vec<Page>> = BTreeMap::new();
+        let page = |host: u32, number: u32| Page {
+            host: host as u16,
+            number: number as u16,
+        };
+        for (host, &count) in (0..).zip(pages) {
+            for number in 0..count {
+                let next = (number + 1 < count).then(|| page(host, number + 1));
+                links.insert(page(host, number), next.into_iter().collect());
+            }
+        }
+        for &(from, to, count) in &graph.links {
+            for link in 0..count {
+                // the first one makes the host known
+                let [i, j] = [from, to].map(|host| match link {
+                    0 => 0,
+                    _ => rng.random_range(0..pages[host as usize]),
+                });
+                links.entry(page(from, i)).or_default().push(page(to, j));
+            }
+        }
+        let most = pages.iter().max().copied().unwrap_or(0);
+        let hosts = 0..pages.len() as u32;
+        Self {
+            names: hosts.clone().map(super::graph::name).collect(),
+            paths: (0..most).map(|p| format!("/{p}").into()).collect(),
+            servers: hosts
+                .map(|host| vec![super::graph::address(host)])
+                .collect(),
+            links,
+            last: BTreeMap::new(),
+            fetched: BTreeMap::new(),
+            closed: BTreeMap::new(),
+        }
+    }
+
+    /// Where every page links to.
+    pub fn all_links(&self) -> &BTreeMap<Page, Vec<Page>> {
+        &self.links
     }
 
     /// All pages.

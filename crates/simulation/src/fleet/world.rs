@@ -78,6 +78,23 @@ pub struct Outcome {
     pub adoptions: Vec<(Millis, GroupId)>,
     /// What each robot knows of the tree: members of the groups above it, and bytes.
     pub views: Vec<(usize, usize)>,
+    /// Where pages link to.
+    pub links: BTreeMap<Page, Vec<Page>>,
+    /// The newest plan of the fleet that anybody knows.
+    pub plan: Option<Shared<Plan>>,
+}
+
+impl Outcome {
+    /// Distinct pairs of a robot and a URL of another robot that its pages link to.
+    pub fn exchanged(&self) -> usize {
+        let owner = |page: &Page| self.pages.get(page).map(|(owner, _)| *owner);
+        let mut pairs = BTreeSet::new();
+        for (page, links) in &self.links {
+            let foreign = links.iter().filter(|to| owner(to) != owner(page));
+            pairs.extend(foreign.map(|to| (owner(page), *to)));
+        }
+        pairs.len()
+    }
 }
 
 /// Something that happened to a robot, or to all.
@@ -143,7 +160,10 @@ pub(super) struct World<'a> {
 impl<'a> World<'a> {
     pub(super) fn new(scenario: &'a Scenario, tell: bool) -> Self {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(scenario.seed);
-        let web = Web::new(scenario.web, &mut rng);
+        let web = match &scenario.graph {
+            Some(graph) => Web::like(graph, &mut rng),
+            None => Web::new(scenario.web, &mut rng),
+        };
         let mut world = World {
             scenario,
             now: 0,
@@ -181,6 +201,8 @@ impl<'a> World<'a> {
             settings.sent_cache = 1 << 14;
             settings.division = scenario.division;
             settings.observe = 10_000;
+            settings.snapshot = scenario.snapshot;
+            settings.row_key = super::process::page_of_row;
             let clock = Clock {
                 origin: world.rng.random_range(0..1 << 40),
                 fast: world.rng.random_range(-10_000..=10_000),
@@ -582,7 +604,11 @@ impl<'a> World<'a> {
                 (entries, bytes)
             })
             .collect();
+        let robots = self.processes.iter().filter_map(|p| p.robot.as_ref());
+        let plans = robots.filter_map(|robot| robot.plans().next());
         Outcome {
+            plan: plans.max_by_key(|plan| plan.version).cloned(),
+            links: self.web.all_links().clone(),
             views,
             adoptions: self.adoptions,
             report: self.report,

@@ -146,6 +146,10 @@ impl Real {
                 vec![Input::Log(tail)]
             }
             Output::Tail(session) => vec![Input::Log(self.engine.tail(*session))],
+            Output::Purge(session, upto) => {
+                self.report.purged += self.engine.purge(*session, *upto);
+                return Ok(());
+            }
             Output::Seal(token, session) => {
                 self.engine.seal(*session);
                 self.report.evicted += 1;
@@ -256,6 +260,21 @@ impl Real {
         }
         if self.engine.depth(subject) > 0 && self.scheduled.insert(subject) {
             self.push(now + ACKNOWLEDGE, NOBODY, Event::Deliver(subject));
+        }
+    }
+
+    /// A table by which one robot has all servers.
+    pub(super) fn give_all(&mut self, to: usize) {
+        let member = Member::Robot(super::identity(to));
+        let table: Vec<(Block, Member)> = (self.web.addresses().into_iter())
+            .map(|address| (Block(Prefix::host(address)), member))
+            .collect();
+        for machine in &self.machines {
+            let Some(life) = &machine.life else { continue };
+            let mut seam = life.seam();
+            if seam.protocol().makes(GROUP) {
+                seam.protocol_mut().divide(GROUP, table.clone());
+            }
         }
     }
 

@@ -15,6 +15,7 @@ use robot::reading::Standpoint;
 use url::Url;
 
 use super::super::checks::{Broken, broken};
+use super::super::web::Page;
 use super::web::{Place, RealWeb};
 use super::{Event, Real};
 
@@ -155,6 +156,7 @@ impl Real {
         for records in &stored.fleet.commits {
             self.tell(|| format!("{index} commits {}", words(records)));
         }
+        self.compare_rows(index, &stored)?;
         self.report.refused += stored.fleet.refused;
         self.report.unlearnt += stored.fleet.unlearnt;
         self.report.trapped += stored.trapped;
@@ -242,14 +244,36 @@ impl Real {
             return Ok(());
         }
         let place = self.web.place(&url);
+        let asked = match &place {
+            Place::Page(page) => Some(*page),
+            _ => None,
+        };
         let validators = Intake::validators(visit, &row);
-        if let Place::Page(page) = place {
+        let etag = validators.as_ref().and_then(|v| v.etag.as_deref());
+        let name = url.host_str().unwrap_or_default().to_owned();
+        let peace = self
+            .spec
+            .retry_after
+            .filter(|_| self.ledger.wants_peace(&name));
+        let vanished = self.spec.vanish.is_some_and(|at| self.now >= at);
+        let gone = |page: &Page| vanished && page.number % 4 == 3 && self.ledger.visits(*page) > 0;
+        let place = match place {
+            Place::Page(page) if gone(&page) => Place::Nothing,
+            place => place,
+        };
+        if let (Some(page), None) = (asked, peace) {
+            if self.ledger.moved_to(page, index) && row.etag.is_some() {
+                self.report.moved_again += 1;
+                self.report.moved_conditional += u64::from(validators.is_some());
+            }
             let again = self.ledger.had(page);
             self.report.again += u64::from(again);
             self.report.conditional += u64::from(again && validators.is_some());
         }
-        let etag = validators.as_ref().and_then(|v| v.etag.as_deref());
-        let exchange = self.web.answer(&place, etag, visit.address);
+        let exchange = match peace {
+            Some(seconds) => RealWeb::busy(seconds, visit.address),
+            None => self.web.answer(&place, etag, visit.address),
+        };
         let from = Standpoint {
             page: visit.page,
             url: &url,
@@ -262,7 +286,17 @@ impl Real {
             .take_in(visit, from, now, row, &exchange, validators.is_some());
         let took = self.random.random_range(0.03..2.0);
         let visited = Box::new(visited);
-        let heard = vec![ended(ticket, took), Told::Visited { ticket, visited }];
+        let mut heard = vec![ended(ticket, took), Told::Visited { ticket, visited }];
+        if let Some(seconds) = peace {
+            self.report.peace += 1;
+            self.ledger.leave_alone(&name, self.now + took + seconds);
+            let retry_after = Some(seconds);
+            heard[0] = Told::Ended {
+                ticket,
+                answer: Some(Answer::Slower { retry_after }),
+                bytes: 0,
+            };
+        }
         self.push(self.now + took, index, Event::Ended(ticket, heard));
         Ok(())
     }

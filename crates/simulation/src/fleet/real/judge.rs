@@ -21,6 +21,10 @@ pub(super) struct Ledger {
     servers: HashMap<IpAddr, Asked>,
     hosts: HashMap<String, Asked>,
     visits: HashMap<Page, u32>,
+    /// Who asked for a page last.
+    visitors: HashMap<Page, usize>,
+    /// Hosts that asked to be left alone, and until when.
+    closed: HashMap<String, f64>,
 }
 
 impl Ledger {
@@ -33,6 +37,24 @@ impl Ledger {
         let visits = self.visits.entry(page).or_default();
         *visits += 1;
         *visits > 1
+    }
+
+    /// Whether another asked for the page last time.
+    pub fn moved_to(&mut self, page: Page, by: usize) -> bool {
+        let last = self.visitors.insert(page, by);
+        last.is_some_and(|last| last != by)
+    }
+
+    /// Whether the host's answer asks to be left alone: every third does, once, when it was asked before.
+    pub fn wants_peace(&self, name: &str) -> bool {
+        let number = name.trim_start_matches('h').split('.').next();
+        let number: Option<u32> = number.and_then(|number| number.parse().ok());
+        let visited = (self.visits.keys()).any(|page| Some(u32::from(page.host)) == number);
+        visited && number.is_some_and(|n| n.is_multiple_of(3)) && !self.closed.contains_key(name)
+    }
+
+    pub fn leave_alone(&mut self, name: &str, until: f64) {
+        self.closed.insert(name.to_owned(), until);
     }
 
     fn begin(
@@ -59,6 +81,13 @@ impl Ledger {
             ),
             _ => Ok(()),
         };
+        if let Some(&until) = self.closed.get(name).filter(|until| at < **until - 0.2) {
+            let left = until - at;
+            return broken(
+                "W4 Retry-After",
+                format!("{by} asks {name} {left:.1} s too soon"),
+            );
+        }
         check(self.servers.get(&ip), &ip.to_string())?;
         check(self.hosts.get(name), name)?;
         let begun = Asked {

@@ -1,11 +1,12 @@
 //! A robot's machine: its disk outlives its process.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use fleet::identity::Unit;
 use fleet::parcel::Subject;
-use fleet::robot::Settings;
+use fleet::robot::{Hold, Settings};
 use frontier::politeness::Interval;
 use frontier::scope::Scope;
 use rand::RngExt;
@@ -13,15 +14,15 @@ use robot::archivist::{Archivist, SharedSeam};
 use robot::clock::{Clock, Now};
 use robot::config::{Config, Count, Revisit};
 use robot::keeper::Keeper;
-use robot::message::{Event as Told, Found, Write};
+use robot::message::{Event as Told, Found, Stored, Write};
 use robot::reading::Rules;
 use robot::seam::Seam;
 use robot::{Intake, Losses, offline, state_directory};
-use storage::{Durability, PageId, Reader, Store, StoreOptions};
+use storage::{Durability, PageId, PageRow, PageState, Reader, Store, StoreOptions};
 use url::Url;
 
 use super::super::checks::{Broken, broken};
-use super::{Event, GROUP, Real, RealFault, RealSpec, START, identity};
+use super::{Event, GROUP, Noted, Real, RealFault, RealSpec, START, identity};
 use std::net::IpAddr;
 
 /// A robot's machine.
@@ -87,6 +88,7 @@ impl Machine {
         settings.budget = spec.budget;
         settings.piece = 2_000;
         settings.sent_cache = 1 << 12;
+        settings.snapshot = spec.snapshot;
         Self {
             rules: Arc::new(Rules::new(&config, scope)),
             config,
@@ -154,7 +156,8 @@ impl Machine {
         };
         let store = Store::open(&state, options).map_err(failed)?;
         let learnt = Some(store.learnt()).filter(|record| !record.is_empty());
-        let seam = Seam::new(self.settings.clone(), boot, now, &store).map_err(failed)?;
+        let seam = Seam::flawed(self.settings.clone(), boot, now, &store, spec.flaw);
+        let seam = seam.map_err(failed)?;
         let mut keeper = Keeper::new(
             self.config.clone(),
             spec.until,
@@ -209,6 +212,15 @@ impl Life {
         Ok(())
     }
 
+    fn row(&self, url: &str) -> Option<PageRow> {
+        let mut pages = (0..self.pages()).map(PageId);
+        let page = pages.find(|page| {
+            let address = self.reader.address(*page);
+            address.is_ok_and(|address| address.url == url)
+        })?;
+        self.reader.page(page).ok().flatten()
+    }
+
     /// What is known of a URL, for the story.
     pub fn knows(&self, url: &str) -> String {
         let page = (0..self.pages()).map(PageId).find(|page| {
@@ -250,7 +262,75 @@ impl Real {
             RealFault::Gap(long) => self.gap_until = now + long,
             RealFault::Leave(index) => self.machines[index].leaving = true,
             RealFault::Divide(seed) => self.divide(seed),
+            RealFault::All(index) => self.give_all(index),
+            RealFault::Note => self.note(),
         }
+    }
+
+    /// What everybody knows of its pages, those aside that are elsewhere.
+    fn note(&mut self) {
+        let mut notes = BTreeMap::new();
+        for (owner, machine) in self.machines.iter().enumerate() {
+            let Some(life) = &machine.life else { continue };
+            for page in (0..life.pages()).map(PageId) {
+                let (Ok(address), Ok(row)) = (life.reader.address(page), life.reader.page(page))
+                else {
+                    continue;
+                };
+                let row = row.unwrap_or_default();
+                if row.state != PageState::Elsewhere {
+                    let noted = Noted {
+                        owner,
+                        visits: row.visits,
+                        last_visit: row.last_visit,
+                        due: life.keeper.due(page),
+                    };
+                    notes.insert(address.url, noted);
+                }
+            }
+        }
+        self.report.notes.push(notes);
+    }
+
+    /// W12: what a package brings is what its last owner has.
+    pub(super) fn compare_rows(&mut self, index: usize, stored: &Stored) -> Result<(), Broken> {
+        let bare = |row: &PageRow| PageRow {
+            place: None,
+            away: None,
+            redirect_to: None,
+            ..row.as_it_travels()
+        };
+        let Some(life) = &self.machines[index].life else {
+            return Ok(());
+        };
+        for arrived in &stored.fleet.arrived {
+            let url = life.reader.address(arrived.page).map_err(failed)?.url;
+            let name = Url::parse(&url).ok();
+            let name = name.and_then(|url| url.host_str().map(str::to_owned));
+            for (other, machine) in self.machines.iter().enumerate() {
+                let Some(last) = machine.life.as_ref().filter(|_| other != index) else {
+                    continue;
+                };
+                let seam = last.seam();
+                let server = name.as_ref().and_then(|name| seam.server_of(name));
+                let hold = server.and_then(|ip| seam.protocol().hold_of(Unit::Server(ip)));
+                let packed = matches!(hold, Some(Hold::Packed { .. }));
+                drop(seam);
+                let Some(row) = packed.then(|| last.row(&url)).flatten() else {
+                    continue;
+                };
+                let (here, there) = (bare(&arrived.row), bare(&row));
+                if here.visits + u32::from(here.failures_in_a_row) == 0 || here == there {
+                    self.report.same_rows += u64::from(here == there && here.visits > 0);
+                    self.report.same_gone += u64::from(here.state == PageState::Gone);
+                    self.report.same_failed += u64::from(here.failures_in_a_row > 0);
+                    continue;
+                }
+                let what = format!("{url}: {index} has {here:?}, {other} had {there:?}");
+                return broken("W12 what moves stays what it was", what);
+            }
+        }
+        Ok(())
     }
 
     /// The process dies with all that is not on disk, and comes back after a while.

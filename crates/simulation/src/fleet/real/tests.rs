@@ -118,3 +118,118 @@ fn a_missing_gate_is_found() {
     let found = found.expect("nobody sees it");
     assert!(found.contains("W15") || found.contains("W1 "), "{found}");
 }
+
+/// All servers go from one robot to another and back, with visits between. The rows that arrive are what the last
+/// owner had, bit for bit (checked at every arrival): evidence, failures, pages that are gone. The first
+/// requests after a move are conditional; whoever asked for ten minutes of peace has them; pages are due when
+/// they were.
+#[test]
+fn to_another_robot_and_back_nothing_is_forgotten() {
+    let (mut compared, mut conditional, mut moved) = (0, 0, 0);
+    let (mut gone, mut failed, mut peace) = (0, 0, 0);
+    let mut off = Vec::new();
+    for seed in 0..4 {
+        let mut spec = RealSpec::calm(seed, 2);
+        spec.until = Until::Stopped;
+        spec.patience = 3000.0;
+        spec.retry_after = Some(600.0);
+        spec.vanish = Some(150.0);
+        spec.faults = vec![
+            (20.0, RealFault::All(0)),
+            (500.0, RealFault::Note),
+            (500.5, RealFault::All(1)),
+            (530.0, RealFault::Note),
+            (900.0, RealFault::Note),
+            (900.5, RealFault::All(0)),
+            (930.0, RealFault::Note),
+        ];
+        let report = run(spec);
+        for (before, after, owner) in [(0, 1, 1), (2, 3, 0)] {
+            let (before, after) = (&report.notes[before], &report.notes[after]);
+            assert!(before.keys().eq(after.keys()), "the same pages are known");
+            assert!(
+                after.values().all(|noted| noted.owner == owner),
+                "{after:?}"
+            );
+            for (url, old) in before {
+                let new = after[url];
+                if let (Some(last), Some(due), Some(now_due)) = (old.last_visit, old.due, new.due)
+                    && new.visits == old.visits
+                {
+                    let span = due - last as f64 / 1e3;
+                    off.push((now_due - due).abs() / span.max(1.0));
+                }
+            }
+        }
+        compared += report.same_rows;
+        (gone, failed) = (gone + report.same_gone, failed + report.same_failed);
+        conditional += report.moved_conditional;
+        moved += report.moved_again;
+        peace += report.peace;
+    }
+    off.sort_by(f64::total_cmp);
+    let worst = off.last().copied().unwrap_or(f64::INFINITY);
+    println!(
+        "{compared} rows the same, {gone} gone, {failed} with failures; {conditional} of {moved} conditional; \
+         peace {peace} times; {} due times, off by {worst:.4} at most",
+        off.len()
+    );
+    assert!(compared > 100 && gone > 0 && failed > 0 && peace > 4);
+    // some are asked without validators on purpose
+    assert!(moved > 50 && conditional * 10 > moved * 8);
+    assert!(off.len() > 50 && worst <= 0.01);
+}
+
+/// When one leaves, the fleet's list of pages stays the same but for the owner of what was its own.
+#[test]
+fn a_robot_that_leaves_leaves_all_its_pages() {
+    for seed in 0..3 {
+        let mut spec = RealSpec::calm(seed, 3);
+        spec.faults = vec![
+            (600.0, RealFault::Note),
+            (600.5, RealFault::Leave(2)),
+            (700.0, RealFault::Note),
+        ];
+        let notes = run(spec).notes;
+        let (before, after) = (&notes[0], &notes[1]);
+        assert!(before.keys().eq(after.keys()));
+        let had = before.values().filter(|noted| noted.owner == 2).count();
+        assert!(had > 0, "it had something");
+        for (url, old) in before {
+            let new = after[url];
+            assert!(
+                new.owner == old.owner || old.owner == 2 && new.owner != 2,
+                "{url}"
+            );
+            assert!(new.visits >= old.visits, "{url}");
+        }
+    }
+}
+
+/// Mistakes of the protocol are seen with real robots as well.
+#[test]
+fn planted_mistakes_are_found_with_real_robots() {
+    for flaw in [
+        Flaw::AcknowledgeBeforeCommit,
+        Flaw::LogBeforeOutbox,
+        Flaw::NoQuietTime,
+        Flaw::LowerVersion,
+    ] {
+        let found = (0..120).find_map(|seed| {
+            let mut spec = RealSpec::stormy(seed);
+            if flaw == Flaw::NoQuietTime {
+                // whoever is cut off goes on asking until its lease ends
+                spec.interval = 15.0;
+                spec.faults = vec![(20.0, RealFault::Cut(1, 90.0))];
+            }
+            spec.snapshot = None;
+            spec.flaw = Some(flaw);
+            let directory = tempfile::tempdir().unwrap();
+            let failure = Real::new(spec, directory.path()).run().err()?;
+            Some((seed, failure))
+        });
+        let (seed, failure) = found.unwrap_or_else(|| panic!("nobody sees {flaw:?}"));
+        let rule = failure.lines().next().unwrap_or_default();
+        println!("{flaw:?}: seed {seed}: {rule}");
+    }
+}

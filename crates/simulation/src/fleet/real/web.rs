@@ -131,6 +131,12 @@ impl RealWeb {
         Exchange::kept(head.into(), body.into(), ip).expect("a head of our own")
     }
 
+    /// The answer of a host that wants to be left alone for so many seconds.
+    pub fn busy(seconds: f64, ip: IpAddr) -> Exchange {
+        let head = format!("HTTP/1.1 503 Service Unavailable\r\nRetry-After: {seconds:.0}\r\n\r\n");
+        Exchange::kept(head.into(), String::new().into(), ip).expect("a head of our own")
+    }
+
     fn body(&self, page: Page) -> String {
         let mut body = format!(
             "<html><body><main><h1>Page {} of {}</h1><p>This is the text of the page.</p>",

@@ -140,6 +140,7 @@ impl World<'_> {
                 entries,
             } => {
                 let tail = self.engine.append(*session, *expected, entries);
+                self.report.appends_refused += u64::from(tail.sealed);
                 if !tail.sealed && tail.entries == Some(expected + entries.len() as u64) {
                     for entry in entries {
                         self.checks.logged(*session, entry)?;
@@ -148,6 +149,10 @@ impl World<'_> {
                 vec![Input::Log(tail)]
             }
             Output::Tail(session) => vec![Input::Log(self.engine.tail(*session))],
+            Output::Purge(session, upto) => {
+                self.report.purged += self.engine.purge(*session, *upto);
+                return Ok(());
+            }
             Output::Seal(token, session) => {
                 self.engine.seal(*session);
                 self.report.evicted += 1;
@@ -261,6 +266,9 @@ impl World<'_> {
         self.report.messages += 1;
         if let Message::Batch(batch) = message {
             self.report.most_hops = self.report.most_hops.max(batch.hops);
+            if batch.hops > 0 {
+                self.report.passed_on += batch.entries.len() as u64;
+            }
             for (number, cargo) in &batch.entries {
                 self.report.entries += u64::from(matches!(cargo, Cargo::Url(_)));
                 self.checks.published(batch.origin.session, *number);
