@@ -36,13 +36,50 @@ pub struct Arguments {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
+    /// What happens when a third of the pages is fetched
+    #[arg(long, value_enum, default_value_t = Fault::Kill)]
+    fault: Fault,
+
     /// Print the result as JSON, and nothing before it
     #[arg(long)]
     json: bool,
 }
 
-/// The robot that is killed.
+/// What happens to the fleet.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fault {
+    /// A robot is killed, and does not come back.
+    Kill,
+    /// A robot sleeps for longer than its lease, and wakes up.
+    Sleep,
+    /// A robot is killed, its data are destroyed, and it comes back.
+    Disk,
+    /// nats-server is killed, and comes back when all leases have ended.
+    Server,
+    /// nats-server is killed and loses all that it had; the fleet is founded again.
+    Wipe,
+    /// Nothing.
+    None,
+}
+
+impl Fault {
+    fn says(self) -> Option<String> {
+        Some(match self {
+            Self::Kill => format!("{VICTIM} is killed (kill -9)"),
+            Self::Sleep => format!("{VICTIM} is stopped (SIGSTOP) for longer than its lease"),
+            Self::Disk => format!("{VICTIM} is killed (kill -9) and its data are destroyed"),
+            Self::Server => "nats-server is killed (kill -9)".to_owned(),
+            Self::Wipe => "nats-server is killed (kill -9) and its data are destroyed".to_owned(),
+            Self::None => return None,
+        })
+    }
+}
+
+/// The robot that it happens to.
 const VICTIM: &str = "robot-2";
+/// After a fault all is mended again; longer than a lease.
+const MENDED: Duration = Duration::from_secs(stage::LEASE as u64 + 7);
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let stop = stop_on_interrupt();
@@ -51,18 +88,27 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     stage.start_robots()?;
     let began = Instant::now();
     let limit = Duration::from_secs(u64::from(arguments.seconds));
-    let mut killed = None;
+    let (mut killed, mut mended) = (None, false);
     while began.elapsed() < limit && !stop.load(Ordering::Relaxed) && !stage.all_ended()? {
         std::thread::sleep(Duration::from_millis(200));
         view.show(&stage, began.elapsed())?;
-        if killed.is_none() && 3 * stage.pages_had() >= stage.pages() {
-            stage.kill(VICTIM)?;
+        if killed.is_none()
+            && 3 * stage.pages_had() >= stage.pages()
+            && let Some(said) = arguments.fault.says()
+        {
+            stage.strike(arguments.fault, VICTIM)?;
             killed = Some(began.elapsed());
-            view.say(&format!("{VICTIM} is killed (kill -9)"))?;
+            view.say(&said)?;
+        }
+        let is_time = killed.is_some_and(|killed| began.elapsed() >= killed + MENDED);
+        if is_time && !mended && arguments.fault != Fault::Kill {
+            stage.mend(arguments.fault, VICTIM)?;
+            mended = true;
+            view.say("what was stopped runs again")?;
         }
     }
     view.end()?;
-    let summary = Summary::of(&mut stage, killed, began.elapsed())?;
+    let summary = Summary::of(&mut stage, arguments.fault, killed, began.elapsed())?;
     terminal::print(&if arguments.json {
         serde_json::to_string_pretty(&summary)? + "\n"
     } else {

@@ -1,7 +1,7 @@
 //! What the demo of a fleet shows while it runs, and what it says at the end.
 
-use super::VICTIM;
 use super::stage::{DELAY, LEASE, QUIET, Stage};
+use super::{Fault, VICTIM};
 use crate::terminal::{count, grouped};
 use anyhow::{Result, anyhow};
 use desk::live;
@@ -98,6 +98,7 @@ impl View {
 /// The outcome, by the web's own record.
 #[derive(Serialize)]
 pub struct Summary {
+    fault: Fault,
     seconds: f64,
     pages: usize,
     missing: usize,
@@ -106,10 +107,11 @@ pub struct Summary {
     requests: usize,
     requests_by_robot: BTreeMap<String, usize>,
     too_soon: usize,
-    killed_after: Option<f64>,
-    /// Servers that the dead robot had asked, and that others asked after it.
+    /// When it happened.
+    struck_after: Option<f64>,
+    /// Servers that the victim had asked, and that others asked after it.
     taken_over: usize,
-    /// Seconds from its death to the first request of another to one of them.
+    /// Seconds from its last request before to the first request of another to one of them.
     first_taken_over_after: Option<f64>,
     ended_by_themselves: bool,
     failed: Vec<String>,
@@ -117,7 +119,12 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub fn of(stage: &mut Stage, killed: Option<Duration>, took: Duration) -> Result<Self> {
+    pub fn of(
+        stage: &mut Stage,
+        fault: Fault,
+        killed: Option<Duration>,
+        took: Duration,
+    ) -> Result<Self> {
         let visits = stage.running.record.visits();
         let rules = Rules {
             host_delay: DELAY,
@@ -139,7 +146,7 @@ impl Summary {
             {
                 *times.entry(page).or_default() += 1;
             }
-            if last == victim {
+            if last == victim && fault == Fault::Kill {
                 last_of_victim.insert(visit.address, visit.start);
             }
         }
@@ -156,6 +163,7 @@ impl Summary {
         let ended = stage.all_ended()?;
         let allowed = (0..stage.web.pages().len()).filter(|page| stage.web.pages()[*page].allowed);
         Ok(Self {
+            fault,
             seconds: took.as_secs_f64(),
             pages: stage.pages(),
             missing: allowed.filter(|page| !times.contains_key(page)).count(),
@@ -163,11 +171,11 @@ impl Summary {
             requests: visits.len(),
             requests_by_robot: by_robot,
             too_soon: check_politeness(&visits, &rules).len(),
-            killed_after: killed.map(|killed| killed.as_secs_f64()),
+            struck_after: killed.map(|killed| killed.as_secs_f64()),
             taken_over: heirs.len(),
             first_taken_over_after: first.map(|(first, death)| (first - death) as f64 * 1e-6),
             ended_by_themselves: ended,
-            failed: stage.failed(VICTIM)?,
+            failed: stage.failed(if fault == Fault::Kill { VICTIM } else { "" })?,
             moves: stage.moves().len(),
         })
     }
@@ -184,22 +192,20 @@ impl Summary {
             0 => "nobody was asked too soon, or by two at once".to_owned(),
             soon => format!("{soon} came too soon, or while another was under way"),
         };
-        let taken = self.first_taken_over_after.map_or_else(
-            || "Nobody had to take over from it.".to_owned(),
-            |after| {
-                format!(
-                    "The others took over {} of its servers, the first {after:.1} s after its last request \
-                     (lease {LEASE} s, then {QUIET} s of quiet).",
-                    self.taken_over
-                )
-            },
-        );
-        let killed = self.killed_after.map_or_else(
-            || "No robot was killed: it was over before.".to_owned(),
-            |at| format!("{VICTIM} was killed after {at:.0} s. {taken}"),
-        );
+        let happened = match (self.fault.says(), self.struck_after) {
+            (Some(said), Some(at)) => format!("{said} after {at:.0} s"),
+            _ => "nothing happened to the robots".to_owned(),
+        };
+        let taken = match (self.fault, self.first_taken_over_after) {
+            (Fault::Kill, Some(after)) => format!(
+                "; others took over {} of its servers, the first {after:.1} s after its last request (lease {LEASE} s, \
+                 then {QUIET} s of quiet)",
+                self.taken_over
+            ),
+            _ => String::new(),
+        };
         format!(
-            "\nIn {:.0} s, by the web's own record:\n  {} pages, {lost}; {} had twice\n  {} requests ({}); {soon}\n  {killed}\n",
+            "\nIn {:.0} s, by the web's own record:\n  {} pages, {lost}; {} had twice\n  {} requests ({}); {soon}\n  {happened}{taken}\n",
             self.seconds,
             grouped(self.pages),
             self.twice,

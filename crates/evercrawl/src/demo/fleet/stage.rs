@@ -1,5 +1,6 @@
 //! What the demo of a fleet plays on: a web, a nats-server, and robots that are processes of their own.
 
+use super::Fault;
 use crate::bad_input::BadInput;
 use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
@@ -34,6 +35,8 @@ pub struct Stage {
     pub running: Running,
     directory: PathBuf,
     nats: Child,
+    program: PathBuf,
+    port: u16,
     robots: Vec<(&'static str, Child)>,
 }
 
@@ -75,6 +78,8 @@ impl Stage {
             running,
             directory,
             nats,
+            program,
+            port,
             robots: Vec::new(),
         };
         await_listener(port)?;
@@ -142,14 +147,24 @@ impl Stage {
     }
 
     pub fn start_robots(&mut self) -> Result<()> {
-        for (name, site, last) in ROBOTS {
+        ROBOTS
+            .iter()
+            .try_for_each(|(name, ..)| self.start_robot(name))
+    }
+
+    fn start_robot(&mut self, name: &str) -> Result<()> {
+        for (name, site, last) in ROBOTS.into_iter().filter(|(known, ..)| *known == name) {
             let local = format!("data = \"{name}\"\n[fetch]\nsource = \"127.0.0.{last}\"\n");
             let file = format!("{name}.toml");
             std::fs::write(self.directory.join(&file), local)?;
-            let log = std::fs::File::create(self.directory.join(format!("{name}.log")))?;
+            let log = std::fs::File::options()
+                .create(true)
+                .append(true)
+                .open(self.directory.join(format!("{name}.log")))?;
             let mut command = self.command()?;
             command.args(["join", "--as", name, "--in", site, "--once", "-c", &file]);
             let child = command.stdout(Stdio::null()).stderr(log).spawn()?;
+            self.robots.retain(|(known, _)| *known != name);
             self.robots.push((name, child));
         }
         Ok(())
@@ -171,12 +186,52 @@ impl Stage {
             .collect()
     }
 
-    pub fn kill(&mut self, name: &str) -> Result<()> {
-        for (robot, child) in &mut self.robots {
-            if *robot == name {
-                child.kill()?;
-                child.wait()?;
+    /// Something happens.
+    pub fn strike(&mut self, fault: Fault, victim: &str) -> Result<()> {
+        match fault {
+            Fault::Kill | Fault::Disk => {
+                for (_, child) in self.robots.iter_mut().filter(|(name, _)| *name == victim) {
+                    child.kill()?;
+                    child.wait()?;
+                }
+                if fault == Fault::Disk {
+                    std::fs::remove_dir_all(self.directory.join(victim))?;
+                }
             }
+            Fault::Sleep => self.signal(victim, "-STOP")?,
+            Fault::Server | Fault::Wipe => {
+                self.nats.kill()?;
+                self.nats.wait()?;
+                if fault == Fault::Wipe {
+                    std::fs::remove_dir_all(self.directory.join("jetstream"))?;
+                }
+            }
+            Fault::None => {}
+        }
+        Ok(())
+    }
+
+    /// All runs again.
+    pub fn mend(&mut self, fault: Fault, victim: &str) -> Result<()> {
+        match fault {
+            Fault::Disk => self.start_robot(victim)?,
+            Fault::Sleep => self.signal(victim, "-CONT")?,
+            Fault::Server | Fault::Wipe => {
+                self.nats = start_nats(&self.program, &self.directory, self.port)?;
+                await_listener(self.port)?;
+                if fault == Fault::Wipe {
+                    self.found(self.port)?;
+                }
+            }
+            Fault::Kill | Fault::None => {}
+        }
+        Ok(())
+    }
+
+    fn signal(&self, name: &str, signal: &str) -> Result<()> {
+        for (_, child) in self.robots.iter().filter(|(known, _)| *known == name) {
+            let pid = child.id().to_string();
+            Command::new("kill").args([signal, &pid]).status()?;
         }
         Ok(())
     }
