@@ -79,7 +79,7 @@ impl Fault {
 /// The robot that it happens to.
 const VICTIM: &str = "robot-2";
 /// After a fault all is mended again; longer than a lease.
-const MENDED: Duration = Duration::from_secs(stage::LEASE as u64 + 7);
+const MENDED: Duration = Duration::from_secs(stage::LEASE + 7);
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let stop = stop_on_interrupt();

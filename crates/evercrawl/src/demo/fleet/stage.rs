@@ -16,9 +16,9 @@ use std::time::Duration;
 /// Seconds between two requests to a host, or to an address.
 pub const DELAY: f64 = 0.3;
 /// Seconds that a robot counts as alive after its last sign of life.
-pub const LEASE: u32 = 8;
+pub const LEASE: u64 = 8;
 /// Seconds that a dead robot's servers are left alone.
-pub const QUIET: u32 = 2;
+pub const QUIET: u64 = 2;
 /// To and fro between the sites.
 const FAR: Duration = Duration::from_millis(40);
 const NEAR: Duration = Duration::from_millis(2);
@@ -83,11 +83,11 @@ impl Stage {
             robots: Vec::new(),
         };
         await_listener(port)?;
-        stage.found(port)?;
+        stage.found()?;
         Ok(stage)
     }
 
-    fn found(&self, port: u16) -> Result<()> {
+    fn found(&self) -> Result<()> {
         let mut text = format!(
             "seeds = [\"{}\"]\n[identity]\ncontact = \"https://demo.test/bot\"\n\
              [scope]\nsuffixes = [\"demo.test\"]\n\
@@ -101,7 +101,7 @@ impl Stage {
             writeln!(text, "\"{name}\" = [\"{at}\"]")?;
         }
         std::fs::write(self.directory.join("crawl.toml"), text)?;
-        let nats = format!("nats://127.0.0.1:{port}");
+        let nats = format!("nats://127.0.0.1:{}", self.port);
         let (lease, quiet) = (format!("{LEASE}s"), format!("{QUIET}s"));
         self.call(&[
             "init",
@@ -220,7 +220,7 @@ impl Stage {
                 self.nats = start_nats(&self.program, &self.directory, self.port)?;
                 await_listener(self.port)?;
                 if fault == Fault::Wipe {
-                    self.found(self.port)?;
+                    self.found()?;
                 }
             }
             Fault::Kill | Fault::None => {}
