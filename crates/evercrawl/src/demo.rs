@@ -1,5 +1,6 @@
 //! `evercrawl demo`: a changing web on loopback, crawled and kept fresh.
 
+pub mod fleet;
 mod scene;
 mod summary;
 

@@ -52,6 +52,7 @@ enum Command {
     Moves(status::Moves),
     Leave(removal::Leave),
     Evict(removal::Evict),
+    Demo(crate::demo::fleet::Arguments),
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -68,5 +69,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Command::Moves(arguments) => status::moves(arguments),
         Command::Leave(arguments) => removal::leave(arguments),
         Command::Evict(arguments) => removal::evict(arguments),
+        Command::Demo(arguments) => crate::demo::fleet::run(arguments),
     }
 }

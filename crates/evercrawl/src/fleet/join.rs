@@ -235,6 +235,16 @@ impl Work<'_> {
         let mut seeds = seeds::Seeds::new(self.office, sight.clone());
         let mut config = config.clone();
         seeds.take_in(&mut config)?;
+        if config.seeds.is_empty() {
+            warn(json, "the fleet has no seeds yet: evercrawl fleet seed URL");
+        }
+        while config.seeds.is_empty() {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Interrupted.into());
+            }
+            std::thread::sleep(seeds::EVERY);
+            seeds.take_in(&mut config)?;
+        }
         let until = if self.arguments.once {
             Until::FetchedOnce
         } else {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use url::Url;
 
 /// So often the fleet's papers are read.
-const EVERY: Duration = Duration::from_secs(2);
+pub const EVERY: Duration = Duration::from_secs(2);
 
 pub struct Seeds<'a> {
     office: &'a Office,
