@@ -38,6 +38,7 @@ impl Name {
             Output::Append { session, .. }
             | Output::Tail(session)
             | Output::Seal(_, session)
+            | Output::Purge(session, _)
             | Output::Replay(session) => Self::Log(*session),
             Output::Put(_, name, _) | Output::Get(name) => Self::Object(object_lane(name)),
             Output::Acknowledge(_)
@@ -154,10 +155,10 @@ async fn perform<B: Bus>(bus: &B, wish: Output, teller: &Sender<Input>) {
         }
         Output::Replay(session) => {
             let replayed = bus.replay(session).await;
-            // what begins in the middle is not the whole log
-            let whole = replayed.filter(|log| log.from == 0);
-            tell(Input::Records(session, whole.map(|log| log.entries)));
+            tell(Input::Records(session, replayed.map(|log| log.entries)));
         }
+        // what is not done now is done with the next snapshot
+        Output::Purge(session, upto) => drop(bus.purge(session, upto).await),
         Output::Put(token, name, bytes) => {
             let owed = owed(token);
             owed.answer(bus.put(&name, bytes).await);

@@ -263,7 +263,7 @@ impl Keeper {
 
     /// When a page is due, as things stand.
     pub fn due(&self, page: PageId) -> Option<f64> {
-        self.revisits.due(page.0)
+        self.revisits.due(page)
     }
 
     /// What there is to visit, for the fleet's budget.
