@@ -3,6 +3,7 @@
 #[path = "../crawling/mod.rs"]
 mod crawling;
 mod messages;
+mod once;
 mod running;
 mod scope;
 mod terminal;
