@@ -264,7 +264,8 @@ fn bought(
                 }
             }))
             (tile("10 % more buys", &points(more), &html! { p { "of freshness" } }))
-            (tile("Price", &rough(copies), &html! { p { "more current copies for one more visit a day" } }))
+            @let (price, visits) = price(copies);
+            (tile("Price", &price, &html! { p { "more current copies for " (count(visits, "more visit")) " a day" } }))
             (tile("Servers at their cap", &number(now.at_cap.len() as u64), &html! {
                 p { "of " (number(model.hosts.len() as u64)) }
             }))
@@ -281,6 +282,14 @@ fn bought(
         }
     };
     Ok((tiles, servers))
+}
+
+/// What one visit a day buys, told for as many as make a difference.
+fn price(copies: f64) -> (String, u64) {
+    let visits = (0..6).map(|power| 10u64.pow(power));
+    let enough = visits.clone().find(|&visits| copies * visits as f64 >= 0.1);
+    let visits = enough.unwrap_or(100_000);
+    (rough(copies * visits as f64), visits)
 }
 
 fn points(share: f64) -> String {
@@ -342,6 +351,8 @@ mod tests {
         assert!(rates[0] > 0.01 && rates[4] < 10.0, "{rates:?}");
         assert_eq!(spread([2.0, 2.0, 2.0]), [2.0; 5]);
         assert_eq!(spread([0.0, 0.0, f64::INFINITY]), [0.0; 5]);
+        assert_eq!(price(0.0042), ("0.42".into(), 100));
+        assert_eq!(price(0.0), ("0".into(), 100_000));
     }
 
     #[test]

@@ -136,8 +136,8 @@ impl Drawing<'_> {
                 }
                 @for dot in &self.chart.dots {
                     @let (x, y) = (self.across(dot.at.0), self.down(dot.at.1));
-                    @let anchor = if x > width * 0.6 { "end" } else { "start" };
-                    @let shift = if x > width * 0.6 { -10.0 } else { 10.0 };
+                    @let anchor = if x > width * 0.75 { "end" } else { "start" };
+                    @let shift = if x > width * 0.75 { -10.0 } else { 10.0 };
                     circle class="dot" cx=(format!("{x:.1}")) cy=(format!("{y:.1}")) r="5" {}
                     text class="note" x=(format!("{:.1}", x + shift)) y=(format!("{:.1}", (y + 18.0).min(bottom - 6.0))) text-anchor=(anchor) {
                         (dot.text)

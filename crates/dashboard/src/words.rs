@@ -67,6 +67,7 @@ pub(crate) fn rough(value: f64) -> String {
 /// How often something happens that happens so many times a day.
 pub(crate) fn how_often(per_day: f64) -> String {
     match per_day {
+        r if r >= 48.0 => format!("{} times an hour", rough(r / 24.0)),
         r if r >= 1.5 => format!("{} times a day", rough(r)),
         r if r > 1.0 / 3650.0 => format!("once in {}", duration(86_400.0 / r)),
         _ => "less than once in ten years".into(),
@@ -148,6 +149,7 @@ mod tests {
         assert_eq!(rough(1234.5), "1,234");
         assert_eq!(how_often(0.5), "once in 2.0 days");
         assert_eq!(how_often(3.2), "3.2 times a day");
+        assert_eq!(how_often(2016.0), "84 times an hour");
         assert_eq!(split("http://a.test:80/b?c"), ("a.test:80", "/b?c"));
         assert_eq!(split("http://a"), ("a", ""));
         assert_eq!(query(&[("q", "a&b"), ("x", "")]), "?q=a%26b");
