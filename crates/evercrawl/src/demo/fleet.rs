@@ -94,6 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         view.show(&stage, began.elapsed())?;
         if killed.is_none()
             && 3 * stage.pages_had() >= stage.pages()
+            && stage.has_worked(VICTIM)
             && let Some(said) = arguments.fault.says()
         {
             stage.strike(arguments.fault, VICTIM)?;

@@ -19,6 +19,8 @@ pub const DELAY: f64 = 0.3;
 pub const LEASE: u64 = 8;
 /// Seconds that a dead robot's servers are left alone.
 pub const QUIET: u64 = 2;
+/// Requests of a robot that has come to work.
+const SOME: usize = 10;
 /// To and fro between the sites.
 const FAR: Duration = Duration::from_millis(40);
 const NEAR: Duration = Duration::from_millis(2);
@@ -57,7 +59,7 @@ impl Stage {
         let spec = WebSpec {
             seed,
             hosts: 16,
-            largest: 60,
+            largest: 120,
             ..WebSpec::plain()
         };
         let web = Arc::new(Web::new(&spec)?);
@@ -257,6 +259,16 @@ impl Stage {
             }
         }
         Ok(failed)
+    }
+
+    /// Whether a robot has a share, by the web's own record.
+    pub fn has_worked(&self, name: &str) -> bool {
+        let number = ROBOTS.iter().find(|(known, ..)| *known == name);
+        let visits = self.running.record.visits();
+        let own = visits
+            .iter()
+            .filter(|visit| number.is_some_and(|(.., last)| visit.client.octets()[3] == *last));
+        own.count() >= SOME
     }
 
     /// Pages that may be fetched.
