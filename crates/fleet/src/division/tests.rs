@@ -208,9 +208,9 @@ fn few_servers_and_nobody_are_ordinary() {
     }
     // as many as members, and no links at all
     let mut lonely = servers(3);
-    lonely
-        .iter_mut()
-        .for_each(|placed| placed.counts.links.clear());
+    for placed in &mut lonely {
+        placed.counts.links.clear();
+    }
     let (after, _) = plan(&division(&[5, 9, 1], lonely.clone()));
     let owners: std::collections::BTreeSet<Member> =
         lonely.iter().map(|placed| owner(&after, placed)).collect();
