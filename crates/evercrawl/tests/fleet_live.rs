@@ -120,6 +120,33 @@ impl Drop for Robots {
     }
 }
 
+fn differences_are_refused<const N: usize>(directory: &Path, init: [&str; N]) {
+    // a second founding finds all as it is; another configuration is refused
+    done(directory, &init);
+    std::fs::write(directory.join("other.toml"), "[politeness]\nat_once = 3\n").unwrap();
+    let other = init.map(|word| {
+        if word == "crawl.toml" {
+            "other.toml"
+        } else {
+            word
+        }
+    });
+    assert_eq!(fleet(directory, &other).status.code(), Some(2));
+    let differs = [
+        "join",
+        "--as",
+        "robot-9",
+        "--in",
+        "braga",
+        "-c",
+        "other.toml",
+    ];
+    let refused = fleet(directory, &differs);
+    assert_eq!(refused.status.code(), Some(2));
+    let errors = String::from_utf8_lossy(&refused.stderr);
+    assert!(errors.contains("politeness.at_once"), "{errors}");
+}
+
 #[test]
 fn three_robots_in_two_sites_fetch_every_page_and_end_by_themselves() {
     let scratch = tempfile::tempdir().unwrap();
@@ -155,30 +182,7 @@ fn three_robots_in_two_sites_fetch_every_page_and_end_by_themselves() {
     for site in ["braga", "porto"] {
         done(directory, &["group", "add", site]);
     }
-    // a second founding finds all as it is; another configuration is refused
-    done(directory, &init);
-    std::fs::write(directory.join("other.toml"), "[politeness]\nat_once = 3\n").unwrap();
-    let other = init.map(|word| {
-        if word == "crawl.toml" {
-            "other.toml"
-        } else {
-            word
-        }
-    });
-    assert_eq!(fleet(directory, &other).status.code(), Some(2));
-    let differs = [
-        "join",
-        "--as",
-        "robot-9",
-        "--in",
-        "braga",
-        "-c",
-        "other.toml",
-    ];
-    let refused = fleet(directory, &differs);
-    assert_eq!(refused.status.code(), Some(2));
-    let errors = String::from_utf8_lossy(&refused.stderr);
-    assert!(errors.contains("politeness.at_once"), "{errors}");
+    differences_are_refused(directory, init);
 
     let began = Instant::now();
     let mut robots = Robots(Vec::new());

@@ -44,7 +44,7 @@ pub struct Stage {
 
 /// Servers with even addresses are near the first site, the others near the second.
 fn distance(client: Ipv4Addr, server: Ipv4Addr) -> Duration {
-    let is_first = |address: Ipv4Addr| address.octets()[3] % 2 == 0;
+    let is_first = |address: Ipv4Addr| address.octets()[3].is_multiple_of(2);
     let at_first = matches!(client.octets()[3], 11 | 12);
     if is_first(server) == at_first {
         NEAR
