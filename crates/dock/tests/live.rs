@@ -8,7 +8,7 @@ use fleet::identity::{GroupId, RobotId};
 use fleet::io::Outcome;
 use fleet::key::{Charter, Key, Value, What};
 use fleet::parcel::Parcel;
-use fleet::plan::Plan;
+use fleet::plan::{Plan, Standing};
 use fleet::record::Shared;
 use fleet::robot::Settings;
 use frontier::politeness::Interval;
@@ -103,6 +103,23 @@ fn robots_in_two_groups_fetch_every_page_once_and_end_together() {
         dock::serve(bus.clone(), mooring, runtime.handle().clone()).unwrap();
     }
     let began = Instant::now();
+    // all have a part of the Web before there is any: else the first one may be done with it alone
+    let seated = |plan: &Plan| {
+        let members = if plan.group == SITES[1] { 1 } else { 2 };
+        plan.seats.len() == members
+            && (plan.seats.iter()).all(|seat| seat.standing == Standing::Active)
+    };
+    let levels = |seam: &robot::seam::Seam| {
+        let plans = seam.protocol().plans();
+        plans.filter(|plan| seated(&plan.0)).count()
+    };
+    while !(sights.iter()).all(|sight| sight.look(levels) == Some(2)) {
+        assert!(
+            began.elapsed() < Duration::from_mins(1),
+            "not all are seated"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
     let seed = web.seed_url(running.port);
     let name = seed.split(['/', ':']).nth(3).unwrap();
     let commit = sights[0].give([Parcel::new(name.into(), seed.as_str().into())]);

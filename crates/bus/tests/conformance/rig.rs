@@ -127,7 +127,7 @@ impl Real {
 /// Waits until the servers have found each other.
 pub async fn prepare(bus: &Nats) {
     let mut last = None;
-    for _ in 0..60 {
+    for _ in 0..240 {
         match bus.init(&GROUPS).await {
             Ok(_) => return,
             Err(error @ SetupError::Differs { .. }) => panic!("{error}"),

@@ -23,9 +23,10 @@ pub fn ask(host: &str, method: &str, path: &str, headers: &[&str], body: &str) -
     for header in headers {
         head += &[header, "\r\n"].concat();
     }
-    write!(stream, "{head}\r\n{body}").unwrap();
+    // who is refused may be cut off before all is said
+    let _ = write!(stream, "{head}\r\n{body}");
     let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).unwrap();
+    let _ = stream.read_to_end(&mut answer);
     String::from_utf8_lossy(&answer).into_owned()
 }
 
