@@ -23,6 +23,17 @@ impl Cluster {
             );
             return None;
         };
+        for _ in 0..5 {
+            let mut cluster = Self::new(program.clone(), servers);
+            (0..servers).for_each(|at| cluster.run(at));
+            if cluster.is_up().await {
+                return Some(cluster);
+            }
+        }
+        panic!("nats-server does not stay");
+    }
+
+    fn new(program: PathBuf, servers: usize) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let ports = free_ports(2 * servers);
         let (ports, routes) = ports.split_at(servers);
@@ -31,17 +42,27 @@ impl Cluster {
             let path = directory.path().join(format!("{at}.conf"));
             std::fs::write(path, text).expect("a configuration");
         }
-        let mut cluster = Self {
+        Self {
             program,
             directory,
             ports: ports.to_vec(),
             children: (0..servers).map(|_| None).collect(),
-        };
-        (0..servers).for_each(|at| cluster.run(at));
-        for port in &cluster.ports {
+        }
+    }
+
+    /// Whether all servers run: somebody else may have taken a port since it was found free.
+    async fn is_up(&mut self) -> bool {
+        for port in &self.ports {
             listens(*port).await;
         }
-        Some(cluster)
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        let mut children = self.children.iter_mut().flatten();
+        let dead = children.position(|child| !matches!(child.try_wait(), Ok(None)));
+        if let Some(at) = dead {
+            let log = std::fs::read_to_string(self.directory.path().join(format!("{at}.log")));
+            eprintln!("a server has ended: {}", log.unwrap_or_default());
+        }
+        dead.is_none()
     }
 
     /// A server with a configuration that reads its environment.
@@ -104,7 +125,13 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        (0..self.children.len()).for_each(|at| self.kill(at));
+        for at in 0..self.children.len() {
+            self.kill(at);
+            let log = std::fs::read_to_string(self.directory.path().join(format!("{at}.log")));
+            if let Some(log) = log.ok().filter(|_| std::thread::panicking()) {
+                eprintln!("server {at}:\n{log}");
+            }
+        }
     }
 }
 
@@ -167,8 +194,10 @@ fn configuration(directory: &Path, at: usize, port: u16, routes: &[u16]) -> Stri
         let urls: Vec<String> =
             (routes.iter().map(|port| format!("nats://127.0.0.1:{port}"))).collect();
         let (port, urls) = (routes[at], urls.join(", "));
-        let cluster =
-            format!("cluster {{ name: c, listen: 127.0.0.1:{port}, routes: [{urls}] }}\n");
+        let cluster = format!(
+            "cluster {{ name: c{}, listen: 127.0.0.1:{port}, routes: [{urls}] }}\n",
+            routes[0]
+        );
         text.push_str(&cluster);
     }
     text
