@@ -11,12 +11,9 @@ use fleet::parcel::Parcel;
 use fleet::plan::{Plan, Standing};
 use fleet::record::Shared;
 use fleet::robot::Settings;
-use frontier::politeness::Interval;
-use robot::config::Config;
 use robot::{Berth, Crawl, Until, start_in_fleet};
-use simulation::web::{Clock, Rules, Running, Server, Web, WebSpec, check_politeness};
+use simulation::web::{Clock, Rules, Server, Web, WebSpec, check_politeness};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,22 +21,6 @@ const FLEET: GroupId = GroupId(1);
 const SITES: [GroupId; 2] = [GroupId(2), GroupId(3)];
 /// Seconds between two requests to a host or address.
 const DELAY: f64 = 0.05;
-
-fn config(web: &Web, running: &Running, data: &Path) -> Config {
-    let mut config = Config {
-        seeds: vec![web.seed_url(running.port).into()],
-        ..Config::default()
-    };
-    config.data.0 = data.into();
-    config.scope.suffixes = vec!["demo.test".into()];
-    config.politeness.interval = Interval::Fixed { seconds: DELAY };
-    config.budget.requests_per_second = 0.0;
-    config.fetch.allow_networks = vec!["127.0.0.0/8".into()];
-    let hosts = running.addresses.iter();
-    config.fetch.hosts = hosts.map(|(name, &at)| (name.clone(), vec![at])).collect();
-    config.state.synced = false;
-    config
-}
 
 fn settings(robot: u64, site: GroupId) -> Settings {
     let mut settings = Settings::new(RobotId(robot), vec![FLEET, site]);
@@ -97,7 +78,7 @@ fn robots_in_two_groups_fetch_every_page_once_and_end_together() {
     for (robot, directory) in (1..).zip(&directories) {
         let site = SITES[usize::from(robot == 3)];
         let (berth, mooring) = Berth::new(settings(robot, site), robot as u16);
-        let config = config(&web, &running, directory.path());
+        let config = running.crawl_config(&web, DELAY, directory.path());
         crawls.push(start_in_fleet(&config, Until::FetchedOnce, berth).unwrap());
         sights.push(mooring.sight.clone());
         dock::serve(bus.clone(), mooring, runtime.handle().clone()).unwrap();

@@ -1,6 +1,5 @@
 //! The robot against the demo web, over real sockets.
 
-use frontier::politeness::Interval;
 use robot::config::Config;
 use robot::view::Status;
 use robot::{Until, archive_directory, start, state_directory};
@@ -16,20 +15,9 @@ use storage::{PageState, Reader};
 const DELAY: f64 = 0.01;
 
 fn config(web: &Web, running: &Running, data: &Path) -> Config {
-    let mut config = Config {
-        seeds: vec![web.seed_url(running.port).into()],
-        ..Config::default()
-    };
-    config.data.0 = data.into();
-    config.scope.suffixes = vec!["demo.test".into()];
-    config.politeness.interval = Interval::Fixed { seconds: DELAY };
-    config.budget.requests_per_second = 0.0;
-    config.fetch.allow_networks = vec!["127.0.0.0/8".into()];
-    let hosts = running.addresses.iter();
-    config.fetch.hosts = hosts.map(|(name, &at)| (name.clone(), vec![at])).collect();
+    let mut config = running.crawl_config(web, DELAY, data);
     config.fetch.first_byte_seconds = 1.0;
     config.fetch.body_seconds = 2.0;
-    config.state.synced = false;
     // pages change within seconds here
     config.revisit.least_interval = "0".into();
     config.revisit.least_chance = 0.0;

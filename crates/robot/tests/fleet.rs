@@ -6,13 +6,10 @@ use fleet::key::{Key, Value, What};
 use fleet::plan::{Plan, Seat, Version};
 use fleet::record::Shared;
 use fleet::robot::Settings;
-use frontier::politeness::Interval;
-use robot::config::Config;
 use robot::{Berth, Crawl, Mooring, Until, start_in_fleet, state_directory};
 use simulation::fleet::engine::Engine;
-use simulation::web::{Clock, Rules, Running, Server, Web, WebSpec, check_politeness};
+use simulation::web::{Clock, Rules, Server, Web, WebSpec, check_politeness};
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -24,22 +21,6 @@ const GROUP: GroupId = GroupId(1);
 const DELAY: f64 = 0.05;
 /// Milliseconds after which what is not acknowledged comes again.
 const ACKNOWLEDGE: u64 = 3_000;
-
-fn config(web: &Web, running: &Running, data: &Path) -> Config {
-    let mut config = Config {
-        seeds: vec![web.seed_url(running.port).into()],
-        ..Config::default()
-    };
-    config.data.0 = data.into();
-    config.scope.suffixes = vec!["demo.test".into()];
-    config.politeness.interval = Interval::Fixed { seconds: DELAY };
-    config.budget.requests_per_second = 0.0;
-    config.fetch.allow_networks = vec!["127.0.0.0/8".into()];
-    let hosts = running.addresses.iter();
-    config.fetch.hosts = hosts.map(|(name, &at)| (name.clone(), vec![at])).collect();
-    config.state.synced = false;
-    config
-}
 
 fn settings(robot: RobotId) -> Settings {
     let mut settings = Settings::new(robot, vec![GROUP]);
@@ -194,7 +175,7 @@ fn three_live_robots_fetch_every_page_once_and_end_together() {
     let (mut crawls, mut moorings): (Vec<Crawl>, _) = (Vec::new(), Vec::new());
     for (robot, directory) in (1..).zip(&directories) {
         let (berth, mooring) = Berth::new(settings(RobotId(robot)), robot as u16);
-        let config = config(&web, &running, directory.path());
+        let config = running.crawl_config(&web, DELAY, directory.path());
         crawls.push(start_in_fleet(&config, Until::FetchedOnce, berth).unwrap());
         moorings.push(mooring);
     }

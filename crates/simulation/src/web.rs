@@ -6,6 +6,7 @@ mod build;
 mod clock;
 mod content;
 mod corners;
+mod crawler;
 mod delivery;
 mod flat;
 mod hostile;

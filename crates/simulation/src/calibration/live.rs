@@ -7,7 +7,6 @@
 use super::{CLASSES, Held, Stated};
 use crate::small_web::Kind;
 use crate::web::{Clock, Running, Server, Visit, Web, WebSpec};
-use frontier::politeness::Interval;
 use robot::config::{Config, Count};
 use robot::control::Remote;
 use robot::view::PageWait;
@@ -129,23 +128,12 @@ pub fn judge(live: &Live, data: &Path) -> Result<Judged, Box<dyn Error>> {
 }
 
 fn config(web: &Web, running: &Running, live: &Live, data: &Path) -> Config {
-    let mut config = Config {
-        seeds: vec![web.seed_url(running.port).into()],
-        ..Config::default()
-    };
-    config.data.0 = data.into();
-    config.scope.suffixes = vec!["demo.test".into()];
-    config.politeness.interval = Interval::Fixed { seconds: DELAY };
-    config.budget.requests_per_second = 0.0;
+    let mut config = running.crawl_config(web, DELAY, data);
     config.revisit.budget = format!("{}/second", live.budget);
     config.revisit.count = live.count;
     // a day is a second here
     config.revisit.least_interval = "0".into();
     config.revisit.least_chance = 0.0;
-    config.fetch.allow_networks = vec!["127.0.0.0/8".into()];
-    let hosts = running.addresses.iter();
-    config.fetch.hosts = hosts.map(|(name, &at)| (name.clone(), vec![at])).collect();
-    config.state.synced = false;
     config
 }
 
