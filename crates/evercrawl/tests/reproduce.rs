@@ -34,6 +34,7 @@ fn all_experiments_run_and_leave_tables_plots_and_rows() {
             | "freshness-wikipedia"
             | "rtt-approximation"
             | "probing-origins"
+            | "first-visits"
             | "partition-preferences"
             | "partition-algebraic"
             | "partition-download" => folder.path().join(name).join("generated"),

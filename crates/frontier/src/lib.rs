@@ -6,6 +6,7 @@ pub mod directives;
 pub mod hours;
 pub mod key;
 pub mod lines;
+pub mod order;
 pub mod politeness;
 pub mod retry_after;
 pub mod robots;

@@ -25,6 +25,7 @@ mod share;
 mod told;
 mod way;
 
+use crate::order::{Order, Rank};
 use crate::politeness::{Answer, Courtesy, Interval};
 use crate::site::{network, site};
 use address::{Address, AddressId};
@@ -49,6 +50,8 @@ pub struct Rules {
     pub connections: usize,
     /// The share of turns that new pages have where pages are due as well.
     pub share_of_new: f64,
+    /// Which of them goes first.
+    pub order_of_new: Order,
     /// Requests per second in all; infinite without a limit.
     pub requests_per_second: f64,
     /// Bytes per second in all; infinite without a limit.
@@ -75,6 +78,7 @@ impl Default for Rules {
             parallel: 1,
             connections: 64,
             share_of_new: 0.5,
+            order_of_new: Order::default(),
             requests_per_second: f64::INFINITY,
             bytes_per_second: f64::INFINITY,
             ask_again: 300.0,
@@ -277,6 +281,21 @@ impl Lines {
         self.place(host);
     }
 
+    /// The same of a page that has a rank.
+    pub fn push_ranked(&mut self, host: HostId, page: PageId, rank: Rank) {
+        let is_new = (self.hosts[host.index()].ranked).insert((Reverse(rank), page));
+        self.new += usize::from(is_new);
+        self.place(host);
+    }
+
+    /// A page has another rank; nothing happens where it does not wait.
+    pub fn rise(&mut self, host: HostId, page: PageId, from: Rank, to: Rank) {
+        let ranked = &mut self.hosts[host.index()].ranked;
+        if ranked.remove(&(Reverse(from), page)) {
+            ranked.insert((Reverse(to), page));
+        }
+    }
+
     /// A part of a page, such as a stylesheet: fetched with the page, not after all others that wait. Where new pages
     /// wait they have every second turn, so that parts without end keep no page waiting.
     pub fn push_part(&mut self, host: HostId, part: PageId) {
@@ -295,6 +314,11 @@ impl Lines {
     /// A page that waits goes before all others of its host.
     pub fn hurry(&mut self, host: HostId, page: PageId) {
         let line = &mut self.hosts[host.index()];
+        let ranked = line.ranked.iter().find(|(_, other)| *other == page);
+        if let Some(&ranked) = ranked {
+            line.ranked.remove(&ranked);
+            line.new.push_front(page);
+        }
         for waiting in [&mut line.new, &mut line.parts, &mut line.due] {
             if let Some(at) = waiting.iter().position(|&other| other == page) {
                 waiting.remove(at);
@@ -322,9 +346,11 @@ impl Lines {
     /// Takes back all pages that wait for a host.
     pub fn take_pages(&mut self, host: HostId) -> Vec<PageId> {
         let line = &mut self.hosts[host.index()];
-        self.new -= line.new.len() + line.parts.len();
+        self.new -= line.new_waiting();
         self.due -= line.due.len();
-        let new = line.new.drain(..).chain(line.parts.drain(..));
+        let ranked = std::mem::take(&mut line.ranked).into_iter();
+        let new =
+            (line.new.drain(..).chain(ranked.map(|(_, page)| page))).chain(line.parts.drain(..));
         let pages = new.chain(line.due.drain(..)).collect();
         self.claim(host);
         pages

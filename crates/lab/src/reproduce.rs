@@ -3,6 +3,7 @@
 mod classical;
 mod default;
 mod factors;
+mod first_visits;
 mod histories;
 mod lab;
 mod learning;
@@ -104,6 +105,8 @@ enum What {
     PartitionDownload,
     /// The preference of links against nearness, and its Pareto front
     PartitionPreferences,
+    /// How soon the important pages are had, by the order of first visits
+    FirstVisits,
     /// All of them
     All,
 }
@@ -135,6 +138,7 @@ impl What {
                 | Self::PartitionAlgebraic
                 | Self::PartitionDownload
                 | Self::PartitionPreferences
+                | Self::FirstVisits
         )
     }
 
@@ -246,6 +250,7 @@ fn reproduce(arguments: &Arguments) -> Result<()> {
             What::PartitionAlgebraic => partition_algebraic::run(&lab)?,
             What::PartitionDownload => partition_download::run(&lab)?,
             What::PartitionPreferences => preferences::run(&lab)?,
+            What::FirstVisits => first_visits::run(&lab)?,
             What::List | What::All => unreachable!("neither is an experiment"),
         };
         outcome.write(&folder(arguments, what), &command(arguments, what))?;

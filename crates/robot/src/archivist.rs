@@ -17,6 +17,7 @@ use crate::keeper::KeptHost;
 use crate::link_weights::LinkWeights;
 use crate::message::{Done, Event, Found, Stored, VisitResult, Visited, Write};
 use crate::offline;
+use crate::ranks::Ranks;
 use crate::visit::millis;
 use daily::Daily;
 use frontier::trap::{Halved, Traps};
@@ -58,6 +59,7 @@ pub struct Archivist {
     kept_traps: u32,
     daily: Daily,
     weights: LinkWeights,
+    ranks: Ranks,
     /// Only in a fleet.
     member: Option<Box<fleet::Membership>>,
 }
@@ -75,6 +77,7 @@ impl Archivist {
             daily: Daily::default(),
             halved: HashMap::new(),
             weights: LinkWeights::default(),
+            ranks: Ranks::default(),
             member: None,
         }
     }
@@ -94,10 +97,17 @@ impl Archivist {
         Self { weights, ..self }
     }
 
+    /// Tells which pages come earlier in the order of first visits.
+    #[must_use]
+    pub fn ranking(self, ranks: Ranks) -> Self {
+        Self { ranks, ..self }
+    }
+
     /// Works until nobody can send any more, then closes the store.
     pub(crate) fn run(mut self, inbox: &Receiver<Write>, keeper: &Sender<Heard>) {
         loop {
-            let patience = self.daily.patience().min(self.weights.patience());
+            let notes = self.weights.patience().min(self.ranks.patience());
+            let patience = self.daily.patience().min(notes);
             let first = match inbox.recv_timeout(patience) {
                 Ok(first) => Some(first),
                 Err(RecvTimeoutError::Timeout) => None,
@@ -108,6 +118,7 @@ impl Archivist {
             let more = inbox.try_iter().take(BATCH - 1);
             let gathered: Vec<Write> = first.into_iter().chain(more).collect();
             self.weights.keep(&self.store, false);
+            self.ranks.keep(&self.store, false);
             if gathered.is_empty() {
                 continue;
             }
@@ -128,6 +139,7 @@ impl Archivist {
         }
         self.keep_traps();
         self.weights.keep(&self.store, true);
+        self.ranks.keep(&self.store, true);
     }
 
     /// A start that finds them need not read the URLs of all pages.
@@ -293,6 +305,9 @@ impl Archivist {
             if self.weights.matter() {
                 weight = self.weigh(&done, &links, &pages)?;
             }
+            if self.ranks.matter() {
+                self.rank(&done, &links, &pages, stored);
+            }
         }
         let first = matches!(done.result, VisitResult::Copy { outcome, .. } if outcome == Outcome::FirstSeen);
         let read = (first && !redirect && self.member.is_some()).then_some(&links[..]);
@@ -429,6 +444,28 @@ impl Archivist {
             self.weights.count(done.page, to);
         }
         Ok(Some(done.terms.rank.weight * self.weights.of(done.page)))
+    }
+
+    /// Hands on to the pages it links to what speaks for a page that was read.
+    fn rank(
+        &mut self,
+        done: &Done,
+        links: &[Found],
+        pages: &[Option<PageId>],
+        stored: &mut Stored,
+    ) {
+        let VisitResult::Copy { outcome, .. } = done.result else {
+            return;
+        };
+        let first = outcome == Outcome::FirstSeen;
+        if first || outcome == Outcome::Changed {
+            let pages = links
+                .iter()
+                .zip(pages)
+                .filter(|(link, _)| link.depth != REQUISITE);
+            let to = pages.filter_map(|(_, page)| *page).collect();
+            stored.raised.extend(self.ranks.links(done.page, first, to));
+        }
     }
 
     /// The page that a redirect leads to. Redirects that lead to ever new redirects are a trap: at

@@ -14,6 +14,7 @@ pub use seed::Seed;
 
 use freshness::revisits;
 use frontier::key::Canonical;
+use frontier::order::Order;
 use frontier::politeness::Interval;
 use frontier::scope::ScopeConfig;
 use frontier::trap::TrapConfig;
@@ -211,6 +212,7 @@ section! {
         bytes_per_second: f64 = 0.0,
         connections: usize = 64,
         share_of_new: f64 = 0.9,
+        order_of_new: Order = Order::BreadthFirst,
     }
 }
 

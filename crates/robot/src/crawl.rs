@@ -14,6 +14,7 @@ use crate::message::Write;
 use crate::metrics;
 use crate::offline;
 use crate::overrides::{Headers, Proxies};
+use crate::ranks::Ranks;
 use crate::reading::Rules;
 use crate::seam::Seam;
 use crate::seeds::SeedList;
@@ -245,8 +246,12 @@ fn launch(
         _ => None,
     };
     let weights = LinkWeights::read(config, store.reader());
+    let ranks = Ranks::read(config, store.reader());
     let storer = Archivist::new(store, archive, traps);
-    let mut storer = storer.keeping(config.archive.keep()).weighing(weights);
+    let mut storer = storer
+        .keeping(config.archive.keep())
+        .weighing(weights)
+        .ranking(ranks);
     let mut courier = None;
     if let (Some(berth), Some(seam)) = (berth, seam) {
         storer = storer.in_fleet(seam.clone(), config, rules, own)?;

@@ -30,6 +30,7 @@ use fleeting::Later;
 use freshness::policy;
 use freshness::revisits::Revisits;
 use frontier::lines::{Lines, Rules};
+use frontier::order::Rank;
 use hosts::Host;
 pub use hosts::KeptHost;
 pub(crate) use outcomes::{FAILURES_TO_GIVE_UP, retry_wait};
@@ -108,6 +109,8 @@ pub struct Keeper {
     rules: Arc<reading::Rules>,
     /// While pages are restored; what links are worth since, the archivist tells.
     link_weights: LinkWeights,
+    /// Of pages, where the order of first visits has ranks; those further on have none.
+    ranks: Vec<Rank>,
     tickets: Tickets,
     /// Visits and lists of links that are not on disk yet.
     unstored: usize,
@@ -158,6 +161,7 @@ impl Keeper {
             parallel: config.politeness.at_once,
             connections: config.budget.connections,
             share_of_new: config.budget.share_of_new,
+            order_of_new: config.budget.order_of_new,
             requests_per_second: limit(config.budget.requests_per_second),
             bytes_per_second: limit(config.budget.bytes_per_second),
             ask_again: once::ask_again(until),
@@ -206,6 +210,7 @@ impl Keeper {
             addresses: HashMap::new(),
             rules,
             link_weights: LinkWeights::default(),
+            ranks: Vec::new(),
             tickets: Tickets::default(),
             // the seeds
             unstored: 1,
@@ -351,6 +356,7 @@ impl Keeper {
         }
         let arrived: HashSet<PageId> = fleet.arrived.iter().map(|one| one.page).collect();
         let mut requisites = stored.requisites.into_iter().peekable();
+        self.raise(stored.raised);
         for (page, host) in stored.pages {
             let is_requisite = requisites.next_if_eq(&page).is_some();
             self.add_page(page, host, is_requisite);
@@ -393,6 +399,19 @@ impl Keeper {
             }
         }
         self.status.trapped += stored.trapped;
+    }
+
+    /// These pages come earlier in the order of first visits; those that are new are told of next.
+    fn raise(&mut self, raised: Vec<(PageId, Rank)>) {
+        for (page, rank) in raised {
+            if self.ranks.len() <= page.index() {
+                self.ranks.resize(page.index() + 1, Rank::default());
+            }
+            let before = std::mem::replace(&mut self.ranks[page.index()], rank);
+            if page.index() < self.pages.len() {
+                self.lines.rise(self.pages.host(page), page, before, rank);
+            }
+        }
     }
 
     /// A page the store has admitted.

@@ -5,19 +5,14 @@
 //! pages are not counted, which costs some weight and nothing else.
 
 use crate::config::{Config, LinksFrom};
-use std::time::{Duration, Instant};
+use crate::tardy::Tardy;
+use std::time::Duration;
 use storage::{PageId, Reader, Store};
 
 /// The name of the note with the counts.
 const NOTE: &str = "links";
 /// Pages further on are not counted.
 const MOST_PAGES: usize = storage::NOTE_LIMIT / 2;
-/// How long counts wait to be kept: so long, and so much longer for each page.
-const KEEP_EVERY: Duration = Duration::from_secs(1);
-const KEEP_A_PAGE: Duration = Duration::from_micros(10);
-/// Where nothing waits to be kept.
-const LONG: Duration = Duration::from_mins(1);
-
 /// The counts of links, and what they are worth.
 #[derive(Debug, Default)]
 pub struct LinkWeights {
@@ -26,8 +21,7 @@ pub struct LinkWeights {
     other_hosts: bool,
     /// Pages that link to each page.
     counts: Vec<u16>,
-    /// Since when something waits to be kept.
-    waits: Option<Instant>,
+    tardy: Tardy,
 }
 
 impl LinkWeights {
@@ -37,7 +31,7 @@ impl LinkWeights {
             factor: config.weights.links,
             other_hosts: config.weights.links_from == LinksFrom::Hosts,
             counts: Vec::new(),
-            waits: None,
+            tardy: Tardy::default(),
         };
         if weights.matter()
             && let Ok(Some((_, kept))) = reader.read_note(NOTE)
@@ -80,34 +74,24 @@ impl LinkWeights {
                 self.counts.resize(at + 1, 0);
             }
             self.counts[at] = self.counts[at].saturating_add(1);
-            self.waits.get_or_insert_with(Instant::now);
+            self.tardy.changed();
         }
     }
 
     /// How long to wait at most before `keep` is called.
     pub fn patience(&self) -> Duration {
-        self.waits.map_or(LONG, |_| self.every())
-    }
-
-    fn every(&self) -> Duration {
-        KEEP_EVERY + KEEP_A_PAGE * self.counts.len() as u32
+        self.tardy.patience(self.counts.len())
     }
 
     /// Keeps the counts, if any wait for long enough; or at the end, if any do.
     pub fn keep(&mut self, store: &Store, end: bool) {
-        let every = self.every();
-        if !(self.waits).is_some_and(|since| end || since.elapsed() >= every) {
-            return;
-        }
-        self.waits = None;
-        let bytes: Vec<u8> = self
-            .counts
-            .iter()
-            .flat_map(|count| count.to_le_bytes())
-            .collect();
-        if let Err(error) = store.note(NOTE, &bytes) {
-            tracing::warn!(%error, "the counts of links are not kept");
-        }
+        let counts = &self.counts;
+        self.tardy.keep(store, end, counts.len(), NOTE, || {
+            counts
+                .iter()
+                .flat_map(|count| count.to_le_bytes())
+                .collect()
+        });
     }
 }
 

@@ -8,6 +8,7 @@ use crate::clock::Now;
 use crate::config::RevisitBudget;
 use crate::keeper::KeptHost;
 use crate::overrides::PageTerms;
+use frontier::order::Rank;
 use frontier::politeness::Answer;
 use frontier::robots::Standing;
 use std::net::IpAddr;
@@ -216,6 +217,8 @@ pub struct Stored {
     pub again: Vec<PageId>,
     /// Pages that somebody wants visited now.
     pub wanted: Vec<PageId>,
+    /// Pages that come earlier in the order of first visits than before.
+    pub raised: Vec<(PageId, Rank)>,
     /// Pages whose visits are on disk, and how much they matter from now on if links say so.
     pub visits: Vec<(PageId, Option<f64>)>,
     /// Pages of which a sitemap or feed says that they changed, and when (wall time).

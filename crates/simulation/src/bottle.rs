@@ -208,7 +208,7 @@ impl Bottle {
                 };
                 self.at = self.at.max(at);
                 match happening {
-                    Happening::Heard(event) => events.push(event),
+                    Happening::Heard(event) => events.push(*event),
                     Happening::Ended(ticket, heard) => {
                         if self.end(ticket) {
                             events = heard;

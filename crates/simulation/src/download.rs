@@ -4,6 +4,7 @@
 pub mod algebra;
 pub mod conditions;
 pub mod divide;
+pub mod first_visits;
 pub mod internet;
 pub mod patience;
 pub mod politeness;

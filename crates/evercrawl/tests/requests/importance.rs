@@ -73,3 +73,34 @@ fn links_weigh_and_are_remembered() {
     assert_eq!(weight(&crawler, &site.url("/hub")), 3.0);
     process.kill();
 }
+
+/// The paths asked for until `last` was, with this order of first visits; killed after some pages, and started again.
+fn until_asked(number: u8, order: &str, last: &str) -> Vec<String> {
+    let site = site(number);
+    let mut crawler = Crawler::new(&[site.url("/")])
+        .with("budget.order_of_new", &format!("{order:?}"))
+        .with("politeness.interval", "{ rule = \"fixed\", seconds = 0.2 }");
+    let process = crawler.start(&[]);
+    super::wait_until("some pages are had", || site.asked().len() >= 5);
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    process.kill();
+    let process = crawler.start(&[]);
+    super::wait_until("it is asked for", || {
+        site.asked().iter().any(|path| path == last)
+    });
+    process.kill();
+    let asked = site.asked();
+    let end = asked.iter().position(|path| path == last).unwrap();
+    asked[..end].to_vec()
+}
+
+#[test]
+fn the_page_that_all_link_to_comes_first_where_links_decide() {
+    // /hub is found last, and every page links to it
+    let found_first = until_asked(162, "breadth-first", "/hub");
+    assert!(found_first.len() >= 17, "{found_first:?}");
+    for (number, order) in [(163, "links"), (164, "importance")] {
+        let asked = until_asked(number, order, "/hub");
+        assert!(asked.len() < 12, "{order}: {asked:?}");
+    }
+}

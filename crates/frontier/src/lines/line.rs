@@ -3,9 +3,11 @@
 use super::allowance::Part;
 use super::share::Tempo;
 use super::{AddressId, Manners, SiteId};
+use crate::order::Rank;
 use crate::politeness::Courtesy;
 use ground::PageId;
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Visits that follow a fetch of robots.txt before other hosts of the address have their turn.
 const VISITS_A_SITTING: u8 = 4;
@@ -64,6 +66,8 @@ pub(super) enum Lookup {
 pub(super) struct Line {
     pub manners: Manners,
     pub new: VecDeque<PageId>,
+    /// New pages that have ranks, and come after those that have none.
+    pub ranked: BTreeSet<(Reverse<Rank>, PageId)>,
     /// Parts of pages, to be fetched for the first time.
     pub parts: VecDeque<PageId>,
     pub due: VecDeque<PageId>,
@@ -114,6 +118,7 @@ impl Line {
                 Trust::Unopened
             },
             new: VecDeque::new(),
+            ranked: BTreeSet::new(),
             parts: VecDeque::new(),
             due: VecDeque::new(),
             errands: VecDeque::new(),
@@ -155,7 +160,12 @@ impl Line {
     }
 
     fn has_new(&self) -> bool {
-        !self.new.is_empty() || !self.parts.is_empty()
+        self.new_waiting() > 0
+    }
+
+    /// Pages and parts of pages to be fetched for the first time.
+    pub fn new_waiting(&self) -> usize {
+        self.new.len() + self.ranked.len() + self.parts.len()
     }
 
     /// What keeps it from the last connections.
@@ -292,12 +302,13 @@ impl Line {
 
     /// The new page, or part of one, that is next.
     pub fn pop_new(&mut self) -> Option<PageId> {
-        let is_part = !self.parts.is_empty() && (self.new.is_empty() || !self.after_part);
+        let has_pages = !self.new.is_empty() || !self.ranked.is_empty();
+        let is_part = !self.parts.is_empty() && (!has_pages || !self.after_part);
         self.after_part = is_part;
         if is_part {
-            self.parts.pop_front()
-        } else {
-            self.new.pop_front()
+            return self.parts.pop_front();
         }
+        let unranked = self.new.pop_front();
+        unranked.or_else(|| self.ranked.pop_first().map(|(_, page)| page))
     }
 }

@@ -66,6 +66,8 @@ struct Offer {
 
 /// One in so many connections is kept for groups below their share.
 const RESERVE: usize = 8;
+/// How far apart two turns of a group are that is due one at a time.
+const TURN: u64 = 1 << 20;
 /// The groups of tempo are the first.
 const TEMPOS: [GroupId; 2] = [GroupId(0), GroupId(1)];
 
@@ -178,14 +180,14 @@ impl Shares {
         held >= self.share(kind)
     }
 
-    /// The host may go.
-    pub fn offer(&mut self, host: HostId, groups: Groups) {
+    /// The host may go; one that is due more turns comes again the sooner.
+    pub fn offer(&mut self, host: HostId, groups: Groups, turns: u64) {
         let mut tag = self.served;
         for id in groups.own().each() {
             let served = self.served;
             let group = self.group(id);
             tag = tag.max(group.next);
-            group.next = group.next.max(served) + 1;
+            group.next = group.next.max(served) + TURN / turns;
         }
         self.asked += 1;
         self.ready.push(Reverse(Offer {

@@ -68,7 +68,7 @@ impl Lines {
     /// New and due pages that wait for this host.
     pub fn waiting_at(&self, host: HostId) -> (usize, usize) {
         let line = &self.hosts[host.index()];
-        (line.new.len() + line.parts.len(), line.due.len())
+        (line.new_waiting(), line.due.len())
     }
 
     /// Hosts that wait to be opened.

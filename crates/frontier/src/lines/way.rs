@@ -99,7 +99,8 @@ impl Lines {
         } else {
             self.stand(host, Place::Offered);
             let groups = self.groups(host);
-            self.shares.offer(host, groups);
+            let turns = self.turns_due(host);
+            self.shares.offer(host, groups, turns);
         }
     }
 
@@ -140,8 +141,14 @@ impl Lines {
             self.addresses[number.index()].offered = true;
             let tempo = self.hosts[host.index()].tempo();
             let groups = self.groups(host);
-            return self.shares.offer(host, Groups { tempo, ..groups });
+            let turns = self.turns_due(host);
+            return self.shares.offer(host, Groups { tempo, ..groups }, turns);
         }
+    }
+
+    fn turns_due(&self, host: HostId) -> u64 {
+        let waiting = self.hosts[host.index()].new_waiting();
+        self.rules.order_of_new.turns(waiting)
     }
 
     /// The turn of a host that was offered one, unless it has to wait after all.

@@ -9,6 +9,7 @@ use crate::link_weights::LinkWeights;
 use crate::losses::Losses;
 use crate::message::Arrived;
 use crate::overrides::PageTerms;
+use crate::ranks::Ranks;
 use storage::{HostId, PageAddress, PageBrief, PageId, PageRow, PageState, Store, Time};
 use url::Url;
 
@@ -43,6 +44,11 @@ impl Keeper {
     /// Takes over everything the store has; what it has no more is counted.
     pub fn restore(&mut self, now: Now, store: &Store, losses: &mut Losses) -> storage::Result<()> {
         self.link_weights = LinkWeights::read(&self.config, store.reader());
+        let ranks = Ranks::read(&self.config, store.reader());
+        if ranks.matter() {
+            let pages = (0..store.page_count()).map(PageId);
+            self.ranks = pages.map(|page| ranks.of(page)).collect();
+        }
         for host in 0..store.host_count() {
             // a damaged host keeps its number; its pages are found to have no address
             let (name, blob) = match store.host_row(HostId(host)) {

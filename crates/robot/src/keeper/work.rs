@@ -301,6 +301,9 @@ impl Keeper {
     fn push_first(&mut self, host: HostId, page: PageId) {
         if self.requisites.has(page) {
             self.lines.push_part(host, page);
+        } else if self.config.budget.order_of_new.ranks_pages() {
+            let rank = self.ranks.get(page.index()).copied().unwrap_or_default();
+            self.lines.push_ranked(host, page, rank);
         } else {
             self.lines.push_again(host, page);
         }

@@ -18,7 +18,7 @@ impl Bottle {
                         visits,
                         ..Stored::default()
                     });
-                    self.happen(self.at, Happening::Heard(stored));
+                    self.happen(self.at, Happening::Heard(Box::new(stored)));
                 }
                 _ => {}
             }

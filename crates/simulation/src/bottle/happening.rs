@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 /// Something that happens.
 pub(super) enum Happening {
-    Heard(Event),
+    Heard(Box<Event>),
     /// A request ends, unless it has before, and this is heard.
     Ended(u64, Vec<Event>),
     Commit,

@@ -48,7 +48,7 @@ impl Bottle {
                     Err(cause::ADDRESS)
                 };
                 let event = Event::Resolved { ticket, found };
-                self.happen(self.at + took, Happening::Heard(event));
+                self.happen(self.at + took, Happening::Heard(Box::new(event)));
             }
             Task::Robots {
                 url,
@@ -116,10 +116,10 @@ impl Bottle {
                     answer: None,
                     bytes: 0,
                 };
-                self.happen(self.at, Happening::Heard(unused));
+                self.happen(self.at, Happening::Heard(Box::new(unused)));
                 self.happen(
                     self.at,
-                    Happening::Heard(Event::Visited { ticket, visited }),
+                    Happening::Heard(Box::new(Event::Visited { ticket, visited })),
                 );
                 return Ok(());
             }
@@ -227,7 +227,7 @@ impl Bottle {
         };
         let told: Vec<Progress> = tickets.iter().filter_map(progress).collect();
         if !told.is_empty() {
-            self.happen(self.at, Happening::Heard(Event::Measured(told)));
+            self.happen(self.at, Happening::Heard(Box::new(Event::Measured(told))));
         }
     }
 
