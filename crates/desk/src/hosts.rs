@@ -13,10 +13,10 @@ const MOST_PAGES: f64 = 9e15;
 /// Links of all hosts together: products with pages and preferences stay finite.
 const MOST_LINKS: f64 = 1e100;
 
-/// What the links of a host to itself stand for.
+/// What a host's links to itself mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum SelfLinks {
-    /// Its pages: as many, and one more
+    /// Its pages: one more than there are links
     Pages,
     /// Nothing
     Ignore,

@@ -14,10 +14,10 @@ const LISTED: usize = 100;
 
 const MORE: &str = "\
 What is compared:
-  Every record is read and its digest compared. Archive and index must name the same records, and
-  every copy that the page table refers to must be there: a file that was deleted or cut is noticed.
-  With --refetch the pages whose copies are lost are marked, so that the next crawl fetches them as if
-  for the first time; what is known of how they change is kept. No crawl may be running then.
+  The command reads every record and compares its digest. Archive and index must name the same
+  records, and every copy in the page table must exist, so a deleted or truncated file is found.
+  --refetch marks the pages whose copies are lost. The next crawl fetches them again and keeps what
+  it knows about their changes. No crawl may be running at the time.
 
 Examples:
   evercrawl archive verify
@@ -50,18 +50,18 @@ enum Command {
     },
     /// Take old versions out, oldest first; the last copy of a page always stays.
     ///
-    /// Without a limit those of the configuration hold (`archive.keep_versions`, `archive.keep_days`,
+    /// Without options, the limits of the configuration apply (`archive.keep_versions`, `archive.keep_days`,
     /// `archive.max_bytes`). No crawl may be running.
     Prune {
         #[command(flatten)]
         which: Which,
-        /// Keep so many versions of a page.
+        /// Keep this many versions of each page.
         #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
         keep_versions: Option<u32>,
-        /// Keep versions that are no older than so many days.
+        /// Keep versions that are at most this many days old.
         #[arg(long, value_name = "DAYS")]
         keep_days: Option<u32>,
-        /// Keep no more than this in all, such as 500GB.
+        /// Limit the size of the whole archive, such as 500GB.
         #[arg(long, value_name = "BYTES")]
         max_bytes: Option<ground::Bytes>,
         /// Print one JSON object.

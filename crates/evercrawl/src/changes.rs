@@ -41,23 +41,23 @@ Examples:
   evercrawl changes --format atom > /var/www/changes.atom
   evercrawl changes --follow | jq -r --unbuffered 'select(.kind == \"changed\") | .url'";
 
-/// Print the changes found, as JSON lines or a feed.
+/// Print the changes that were found, as JSON lines or a feed.
 #[derive(clap::Args)]
 #[command(after_help = MORE)]
 #[allow(clippy::struct_excessive_bools)] // flags are
 pub struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// Only those found at or after a time: 2026-11-16, 2026-11-16T03:15:42Z, '2h ago'.
+    /// Only changes found at or after this time: 2026-11-16, 2026-11-16T03:15:42Z, '2h ago'.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     since: Option<Moment>,
-    /// Go on as more are found, until Ctrl-C.
+    /// Keep printing changes as they are found, until Ctrl-C.
     #[arg(long, conflicts_with = "format")]
     follow: bool,
-    /// Minor changes too.
+    /// Include minor changes.
     #[arg(long)]
     minor: bool,
-    /// What differs, too: reads the archived copies again.
+    /// Include what differs; reads the archived copies again.
     #[arg(long)]
     diff: bool,
     /// How they are written.
@@ -66,7 +66,7 @@ pub struct Arguments {
     /// The most changes in a feed.
     #[arg(long, value_name = "NUMBER", default_value_t = 100)]
     limit: usize,
-    /// JSON lines, which they are unless --format says otherwise.
+    /// Print JSON lines, which is the default format.
     #[arg(long = "json", conflicts_with = "format")]
     _json: bool,
 }

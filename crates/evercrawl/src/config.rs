@@ -18,7 +18,7 @@ pub struct Arguments {
 enum Command {
     /// Print every key with its default and its meaning.
     Sample,
-    /// Check a file: unknown keys and impossible values are named.
+    /// Check a file for unknown keys and impossible values.
     Check {
         /// The configuration (TOML).
         file: PathBuf,

@@ -27,7 +27,7 @@ pub use screen::{Screen, bytes, slowest};
 pub use settings::{Origin, kept_config, log, read_config, start_config};
 use trouble::Trouble;
 
-/// Crawl a set of sites politely, lose nothing, keep them fresh.
+/// Crawl sites politely, lose nothing, and keep the copies fresh.
 ///
 /// Fetches the given sites, archives them (WARC), and then revisits pages as their changes deserve,
 /// until Ctrl-C; started again it goes on where it stopped, with the settings and seeds of before
@@ -41,12 +41,12 @@ use trouble::Trouble;
   evercrawl crawl --once --data mirror https://docs.example.org/")]
 #[allow(clippy::struct_excessive_bools)] // flags are
 pub struct Arguments {
-    /// Where to begin; besides the seeds of the configuration, or of the start before.
+    /// Where to begin, in addition to the seeds of the configuration or of the last start.
     urls: Vec<String>,
     /// The configuration (TOML).
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where everything is kept [default: evercrawl-data].
+    /// The data directory [default: evercrawl-data].
     #[arg(long, value_name = "DIRECTORY")]
     data: Option<PathBuf>,
     /// How far each URL reaches: site, domain, host, prefix, page, anywhere, nowhere [default: site].
@@ -54,28 +54,28 @@ pub struct Arguments {
     /// `evercrawl scope --help` explains them, and what else can be in or out.
     #[arg(long)]
     reach: Option<Reach>,
-    /// Contact addresses that are not public, too: this machine, private networks.
+    /// Also contact addresses that are not public: this machine, private networks.
     #[arg(long)]
     allow_private: bool,
-    /// Where webmasters find out who you are: a URL or an e-mail address.
+    /// How webmasters can reach you: a URL or an e-mail address.
     #[arg(long, value_name = "URL")]
     contact: Option<String>,
     /// Fetch every page once and end: those without a copy for the first time, the others anew.
     ///
-    /// Ends when every page in scope was had or given up, which takes as long as politeness asks
-    /// for. What is missing is listed, with the reason; then the exit code is 1.
+    /// Ends when every page in scope has been fetched or given up, however long politeness makes
+    /// that take. Lists what is missing and why; the exit code is then 1.
     #[arg(long)]
     once: bool,
     /// Stop after this time, such as 90s, 30m or 2h.
     #[arg(long = "for", value_name = "TIME")]
     limit: Option<Seconds>,
-    /// Stop after so many visits that brought a page.
+    /// Stop after fetching this many pages.
     #[arg(long, value_name = "NUMBER")]
     pages: Option<u64>,
-    /// Stop after receiving this much, such as 2GB.
+    /// Stop after receiving this many bytes, such as 2GB.
     #[arg(long, value_name = "BYTES")]
     bytes: Option<ground::Bytes>,
-    /// Show the crawl to browsers at this address while it runs [default: 127.0.0.1:9601].
+    /// Serve the dashboard at this address while the crawl runs [default: 127.0.0.1:9601].
     ///
     /// The same as `dashboard.listen`. Addresses that others can reach need a token.
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true,
@@ -84,7 +84,7 @@ pub struct Arguments {
     /// Log more: requests, robots.txt, decisions.
     #[arg(short, long)]
     verbose: bool,
-    /// Log and the last figures as JSON lines.
+    /// Print the log and the final figures as JSON lines.
     #[arg(long)]
     json: bool,
 }

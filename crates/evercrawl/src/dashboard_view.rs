@@ -18,12 +18,13 @@ const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9601)
 const PACE: Duration = Duration::from_millis(100);
 
 const MORE: &str = "\
-Pages: how fresh the copies are and what holds the crawl up; the changes found, with what differs; sites
-and pages, each with its visits, its versions and the reason for its next visit; what the budget buys.
-All can be read without JavaScript; with it, they keep themselves up to date.
+The pages show how fresh the copies are and what holds the crawl up; changes and what differs; sites
+and pages with their visits, their versions and the reason for the next visit; what the budget buys.
+They work without JavaScript; with it, they update themselves.
 
-Only this machine can reach it unless --listen names another address, which needs a token: dashboard.token_file
-or dashboard.token_env in the configuration. `dashboard.actions` lets whoever knows the token act.
+Only this machine can reach the dashboard unless --listen names another address, which needs a
+token: dashboard.token_file or dashboard.token_env in the configuration. With `dashboard.actions`,
+anyone with the token can also control the crawl.
 
 Examples:
   evercrawl dashboard --data mirror
@@ -36,7 +37,7 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// Where browsers find it [default: 127.0.0.1:9601].
+    /// The address to listen on [default: 127.0.0.1:9601].
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
 }

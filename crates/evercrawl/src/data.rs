@@ -19,10 +19,10 @@ const SHOWN: usize = 200;
 /// Which crawl.
 #[derive(clap::Args)]
 pub struct Which {
-    /// A configuration (TOML) in place of the one that the crawl was last started with.
+    /// A configuration (TOML) to use instead of the one that the crawl was last started with.
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where the crawl keeps everything [default: evercrawl-data].
+    /// The data directory of the crawl [default: evercrawl-data].
     #[arg(long, value_name = "DIRECTORY")]
     data: Option<PathBuf>,
 }

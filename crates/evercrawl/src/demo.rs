@@ -27,15 +27,15 @@ What it shows:
 
 /// Watch a changing web on loopback being crawled and kept fresh.
 ///
-/// Takes about a minute, no files and no network but loopback.
+/// Takes about a minute. Uses no network except loopback and leaves no files.
 #[derive(clap::Args)]
 #[command(after_help = MORE)]
 pub struct Arguments {
-    /// How long it runs; one second is a day of the web
+    /// How long to run, in seconds; one second is a day of the web
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(5..=3600))]
     seconds: u32,
 
-    /// Decides the web and its changes
+    /// The seed of the web and its changes
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
@@ -43,7 +43,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIRECTORY")]
     data: Option<PathBuf>,
 
-    /// Print the result as JSON, and nothing before it
+    /// Print only the result, as JSON
     #[arg(long)]
     json: bool,
 }

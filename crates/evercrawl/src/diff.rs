@@ -12,19 +12,19 @@ use robot::watch::Watch;
 use std::path::PathBuf;
 
 const MORE: &str = "\
-Of a page that is kept, two versions are compared: the last one until --to, and the last one until --from or,
-without it, the last one before that says something else. `evercrawl get --versions URL` lists
-them. Words that differ are shown in colour on a terminal, and marked with --html.
+Compares two stored versions of a page: the last one up to --to, and the last one up to --from.
+Without --from, the older version is the last one with other content. `evercrawl get --versions URL`
+lists them. Words that differ are coloured on a terminal and marked with --html.
 
-Files are copies of one page, oldest first; each is compared with the one before, as the robot
-would at its visits. What differs at nearly every look is learnt on the way.
+Files are copies of one page, oldest first. Each is compared with the previous one, as the robot
+does at its visits; it learns on the way which parts differ at nearly every visit.
 
   changed   a visitor would see that the content says something else
   minor     noise: markup (the text is the same), around (menus, footers, advertisements), ticking
-            (how long ago, how many views), restless (parts that differ at nearly every look)
+            (how long ago, how many views), restless (parts that differ at nearly every visit)
   same      the same bytes
 
-The rules of the configuration ([[watch]]) hold; for files with -c and --url.
+The [[watch]] rules of the configuration apply; for files, give -c and --url.
 
 Examples:
   evercrawl diff https://shop.example/item/1
@@ -62,16 +62,16 @@ pub struct Arguments {
     /// Print an HTML page, with the words that differ marked.
     #[arg(long, conflicts_with_all = ["files", "json"])]
     html: bool,
-    /// Files in place of a page: copies of one, oldest first.
+    /// Compare files instead: copies of one page, oldest first.
     #[arg(long, num_args = 2.., value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The URL of the page in the files, for rules that depend on it.
     #[arg(long, default_value = "http://page.example/")]
     url: String,
-    /// The seconds between two files, if the robot is to know them.
+    /// The seconds between two files, if they matter.
     #[arg(long, value_name = "SECONDS")]
     apart: Option<f64>,
-    /// Print a JSON object; for files one for each step.
+    /// Print a JSON object; with --files, one per step.
     #[arg(long)]
     json: bool,
 }

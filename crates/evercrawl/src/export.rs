@@ -20,27 +20,27 @@ use target::Target;
 
 const MORE: &str = "\
 Formats:
-  csv      one row for each page: url, host, state, status, depth, times, visits, changes, minor,
+  csv      one row per page: url, host, state, status, depth, times, visits, changes, minor,
            failure, digest, content type, length, links left out, whether it was cut,
            why its last difference was minor, kind (page, or requisite: what pages embed)
   parquet  the same columns, typed and compressed
-  jsonl    the same, a JSON object a line
-  urls     one URL a line
-  warc     the archive's records in one file, one gzip member each; damaged ones are left out
-  host     all that is known of the hosts of a name, for `evercrawl import`: pages, what was learnt of
-           them, and how the hosts want to be spared; copies and the log of visits stay here
+  jsonl    the same, one JSON object per line
+  urls     one URL per line
+  warc     the records of the archive in one file, one gzip member each, without damaged ones
+  host     everything known about the hosts of a name, for `evercrawl import`: pages, what was
+           learnt about them, and the politeness that hosts ask for; not copies and the log of visits
 
-With --what text the main text of each page's last version, as jsonl or parquet, with url, time, status,
-content type, title, description, language, author, dates, canonical address.
+--what text exports the main text of each page's last version, as jsonl or parquet, with url, time,
+status, content type, title, description, language, author, dates and canonical address.
 
-With --what rates how often each page is believed to change, as csv or jsonl: page, server, change_rate
-(a day), low and high (95 %), chance_fresh, visits. `evercrawl plan --pages` reads it.
+--what rates exports how often each page is believed to change, as csv or jsonl: page, server,
+change_rate (per day), low and high (95 %), chance_fresh, visits. `evercrawl plan --pages` reads it.
 
-In csv, cells that a spreadsheet would take for a formula (beginning with = + - @, a tab or the end of
-a line) have an apostrophe before them; --raw leaves it out.
+In csv, cells that a spreadsheet would take for a formula (beginning with = + - @, a tab or a line
+break) get a leading apostrophe, unless you give --raw.
 
-Files appear when they are whole; a link is replaced, not followed. Without --out everything goes to
-standard output.
+Files are written completely or not at all; a symbolic link is replaced, not followed. Without --out,
+everything goes to standard output.
 
 Examples:
   evercrawl export --format csv --out pages.csv
@@ -65,13 +65,13 @@ pub struct Arguments {
     /// The file to write.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Leave cells of csv as they are, though a spreadsheet may take them for formulas.
+    /// Leave CSV cells as they are, even if a spreadsheet would take them for formulas.
     #[arg(long)]
     raw: bool,
-    /// Only what is of a host: its name, or scheme, name and port.
+    /// Only this host: its name, or scheme, name and port.
     #[arg(long)]
     host: Option<String>,
-    /// Only pages in a state.
+    /// Only pages in this state.
     #[arg(long, value_enum)]
     state: Option<State>,
     /// With the format `host`: from now on its pages are elsewhere, and no longer visited by this crawl,

@@ -16,10 +16,10 @@ mod tree;
 use anyhow::Result;
 
 const MORE: &str = "\
-Where the fleet is:
-  --nats and --name say it, or the file that `fleet init` wrote (evercrawl-fleet.toml in the current
-  directory, or --fleet FILE), or the variables EVERCRAWL_NATS and EVERCRAWL_FLEET. Keys and passwords
-  come from --credentials FILE or from EVERCRAWL_NATS_SEED, EVERCRAWL_NATS_USER and
+How to find the fleet:
+  Give --nats and --name, or the file that `fleet init` wrote (evercrawl-fleet.toml in the current
+  directory, or --fleet FILE), or set EVERCRAWL_NATS and EVERCRAWL_FLEET. Keys and passwords come
+  from --credentials FILE or from EVERCRAWL_NATS_SEED, EVERCRAWL_NATS_USER and
   EVERCRAWL_NATS_PASSWORD, never from a URL.
 
 Examples:

@@ -26,7 +26,7 @@ Examples:
   evercrawl get --text --at '1w ago' https://docs.example.org/guide/
   evercrawl get --raw https://docs.example.org/guide/ | zcat";
 
-/// Print what was stored of a page: its body, or its HTTP headers.
+/// Print the stored copy of a page: its body or its HTTP headers.
 ///
 /// The last version, or the one that held at a given time, without its content encoding (gzip and
 /// others).
@@ -38,7 +38,7 @@ pub struct Arguments {
     which: Which,
     /// The URL of the page.
     url: String,
-    /// The version of this time: the last one fetched until then.
+    /// The version as of this time: the last one fetched by then.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     at: Option<Moment>,
     /// Status line and headers that came with the body, not the body; control characters are shown,
@@ -54,7 +54,7 @@ pub struct Arguments {
     /// With --text: one JSON object, with title, description, language, author and dates.
     #[arg(long, requires = "text")]
     json: bool,
-    /// List the versions there are: time, status, digest.
+    /// List the stored versions: time, status, digest.
     #[arg(long, conflicts_with_all = ["headers", "raw", "at", "text"])]
     versions: bool,
 }

@@ -20,13 +20,13 @@ Examples:
   evercrawl hosts
   evercrawl hosts --json | jq -r 'select(.crawl_delay > 10) | .host'";
 
-/// List the hosts known: pages by state, interval, robots.txt, what they wait for.
+/// List the known hosts: pages by state, interval, robots.txt, what they wait for.
 #[derive(clap::Args)]
 #[command(after_help = MORE)]
 pub struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// Print a JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
 }

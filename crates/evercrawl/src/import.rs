@@ -13,18 +13,19 @@ use storage::archive::identify;
 use storage::{PACKAGE_LIMIT, Store, StoreOptions};
 
 const MORE: &str = "\
-What `evercrawl export --format host` wrote is taken over whole or not at all: pages with what was learnt of
-them, and how the hosts want to be spared. The next crawl goes on where the other one was. Copies stay in
-the other crawl's archive; `get` finds them if archive.others names its directory. The log of visits
-stays there too. Pages of which this crawl knows as much stay as they are.
+Imports a file of `evercrawl export --format host` completely or not at all: pages with what was
+learnt about them, and the politeness that their hosts ask for. The next crawl continues where the
+other one was. Copies stay in the archive of the other crawl; `get` finds them if archive.others
+names its directory. The log of visits stays there too. Pages that this crawl knows as well are not
+changed.
 
-No crawl may be running in the data directory. It is made if there is none.
+No crawl may be running in the data directory. It is created if it does not exist.
 
 Examples:
   evercrawl export --data old --format host --host www.example.org --leave --out www.host
   evercrawl import --data new www.host";
 
-/// Take over hosts that another crawl exported.
+/// Import hosts that another crawl exported.
 #[derive(clap::Args)]
 #[command(after_help = MORE)]
 pub struct Arguments {

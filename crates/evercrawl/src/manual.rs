@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap_complete::Shell;
 use std::path::PathBuf;
 
-/// Print what makes a shell complete the arguments of evercrawl.
+/// Print a completion script for your shell.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   evercrawl completions bash > ~/.local/share/bash-completion/completions/evercrawl
@@ -17,12 +17,12 @@ pub struct Completions {
     shell: Shell,
 }
 
-/// Write manual pages, one for each command.
+/// Write manual pages, one per command.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   evercrawl man ~/.local/share/man/man1 && man evercrawl-crawl")]
 pub struct Man {
-    /// Where to write them; it is made if need be.
+    /// Where to write them; created if it does not exist.
     directory: PathBuf,
 }
 

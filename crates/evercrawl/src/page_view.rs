@@ -17,15 +17,15 @@ const MOST_NAMES: usize = 100_000;
 pub enum State {
     /// There is a copy of it.
     Live,
-    /// Known, no visit succeeded yet.
+    /// Known, but no visit has succeeded yet.
     New,
-    /// Missing twice in a row, or for long.
+    /// Missing twice in a row, or for a long time.
     Gone,
     /// Not to be fetched: robots.txt, scope, or content type.
     Excluded,
     /// It points elsewhere.
     Redirect,
-    /// Another robot has it: it was exported to it.
+    /// Another robot has it, because it was exported.
     Elsewhere,
 }
 

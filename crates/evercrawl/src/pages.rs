@@ -15,40 +15,40 @@ Examples:
   evercrawl pages --host www.example.org --sort changes --limit 20
   evercrawl pages --json | jq -r 'select(.content_type == \"application/pdf\") | .url'";
 
-/// List the pages known, one a line.
+/// List the known pages, one per line.
 #[derive(clap::Args)]
 #[command(after_help = MORE)]
 pub struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// Only those of a host: its name, or scheme, name and port.
+    /// Only pages of this host: its name, or scheme, name and port.
     #[arg(long)]
     host: Option<String>,
-    /// Only those in a state.
+    /// Only pages in this state.
     #[arg(long, value_enum)]
     state: Option<State>,
-    /// At most so many.
+    /// Print at most this many.
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     /// Their order.
     #[arg(long, value_enum, default_value = "found")]
     sort: Sort,
-    /// Print a JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Sort {
-    /// As they were found.
+    /// In the order in which they were found.
     Found,
     /// By URL.
     Url,
-    /// The last visited first.
+    /// Most recently visited first.
     Visit,
-    /// The last changed first.
+    /// Most recently changed first.
     Change,
-    /// Those with most changes first.
+    /// Most changes first.
     Changes,
 }
 

@@ -97,7 +97,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     prefixes: Option<PathBuf>,
 
-    /// Who had what
+    /// The previous assignment
     #[arg(long, value_name = "CSV")]
     previous: Option<PathBuf>,
 
@@ -109,11 +109,11 @@ pub struct Arguments {
     #[arg(long, default_value = "graph")]
     method: Method,
 
-    /// What is given away whole
+    /// The smallest unit that is assigned
     #[arg(long, value_enum, default_value_t = Level::Hosts)]
     level: Level,
 
-    /// What the links of a host to itself stand for [default: pages; with --pages: refuse]
+    /// What a host's links to itself mean [default: pages; with --pages: refuse]
     #[arg(long, value_enum)]
     self_links: Option<SelfLinks>,
 
@@ -121,7 +121,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     most_pages: u64,
 
-    /// Decides all that is random
+    /// The seed of all randomness
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
@@ -133,7 +133,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     tables: Option<PathBuf>,
 
-    /// Write a report with pictures, whole in one file
+    /// Write a report with charts, as a single file
     #[arg(long, value_name = "HTML")]
     report: Option<PathBuf>,
 
@@ -141,7 +141,7 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// Leave out the time measured, so that outputs can be compared byte for byte
+    /// Leave out measured times, so that outputs can be compared byte for byte
     #[arg(long)]
     no_timings: bool,
 }

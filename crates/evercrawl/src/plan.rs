@@ -50,7 +50,7 @@ Files are CSV with a header, plain or gzipped; columns in any order, others are 
 
 Exit codes: 0 success (also when a target is out of reach), 1 failure, 2 bad input.";
 
-/// What a budget of visits can buy, and how to spend it.
+/// Tell what a budget of visits can buy, and how to spend it.
 ///
 /// Reads pages with their change rates, divides a budget of visits among them and tells how fresh
 /// a copy of them would be kept.
@@ -69,7 +69,7 @@ pub struct Arguments {
     )]
     budget: Option<Rate>,
 
-    /// Delays of servers that have one of their own
+    /// Servers with a delay of their own
     #[arg(long, value_name = "CSV")]
     servers: Option<PathBuf>,
 
@@ -81,7 +81,7 @@ pub struct Arguments {
     ///
     /// uniform, proportional and cho know nothing of politeness; opt-polite is the optimum within
     /// it; harmonic and age starve no page; wolf follows the pages' own histories. With --curve
-    /// several may be given, with commas between them: the first makes the plan, all are drawn.
+    /// several may be given, separated by commas: the first makes the plan, all are drawn.
     #[arg(
         long,
         value_name = "NAME",
@@ -94,7 +94,7 @@ pub struct Arguments {
     #[arg(long, value_name = "CSV")]
     histories: Option<PathBuf>,
 
-    /// Write what each page gets
+    /// Write the visits of each page
     #[arg(long, value_name = "CSV")]
     out: Option<PathBuf>,
 
@@ -110,7 +110,7 @@ pub struct Arguments {
     #[arg(long)]
     channel: bool,
 
-    /// How probable it may be that a window of time holds more requests than the channel takes
+    /// The accepted probability that a window of time has more requests than the channel can carry
     #[arg(long, value_name = "PROBABILITY", default_value = "0.001", requires = "channel", value_parser = probability, allow_hyphen_values = true)]
     overflow: f64,
 

@@ -53,7 +53,7 @@ pub struct Arguments {
     /// The URLs; - reads them from standard input, one a line.
     #[arg(required = true)]
     urls: Vec<String>,
-    /// Print a JSON object a line: url, in, rule, why.
+    /// Print one JSON object per line: url, in, rule, why.
     #[arg(long)]
     json: bool,
 }

@@ -66,7 +66,7 @@ struct Change {
     /// The URLs.
     #[arg(required_unless_present = "from")]
     urls: Vec<String>,
-    /// Files of URLs, one a line.
+    /// Files with URLs, one per line.
     #[arg(long, value_name = "FILE")]
     from: Vec<PathBuf>,
 }

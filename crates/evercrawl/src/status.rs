@@ -13,21 +13,20 @@ use std::fmt::Write;
 
 const MORE: &str = "\
 Figures:
-  While a crawl runs they come from it, and what is counted is counted since it started, but causes of
-  failures since the crawl began. Otherwise
-  they are those of the data directory: visits, changes and failures since the crawl began, and copies
-  have aged since. A crawl that runs but does not answer within five seconds is
-  said to be silent.
+  While a crawl runs, the figures come from it: counts begin at its start, and causes of failures
+  at the beginning of the crawl. Otherwise they come from the data directory: visits, changes and
+  failures since the crawl began, with copies that have aged since. A running crawl that does not
+  answer within five seconds is shown as silent.
 
-  Estimated freshness is the share of copies that are still what the server has, by the model that
-  the revisits rest on. Copies never revisited count with what is usual on their host; how many they
-  are is said beside it.
+  Estimated freshness is the share of copies that still match the server, by the model behind the
+  revisits. Copies that were never revisited count as is usual for their host; their number is
+  shown too.
 
 Examples:
   evercrawl status
   evercrawl status --json --data mirror | jq .estimated_freshness";
 
-/// Show how a crawl stands: pages, visits, changes, failures, freshness.
+/// Show the state of a crawl: pages, visits, changes, failures, freshness.
 #[derive(clap::Args)]
 #[command(after_help = MORE)]
 pub struct Arguments {

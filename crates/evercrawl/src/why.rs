@@ -36,7 +36,7 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// The URL; one that is not known is explained too.
+    /// The URL, known or unknown.
     url: String,
     /// Print one JSON object.
     #[arg(long)]

@@ -273,7 +273,7 @@ pub struct Setup<'a> {
     pub budget: f64,
     /// The instant from which on the policy runs.
     pub start: f64,
-    /// Decides all that is random.
+    /// The seed of all randomness.
     pub seed: u64,
     /// What is known of how pages change.
     pub knowledge: Knowledge<'a>,

@@ -23,7 +23,7 @@ Files, plain or gzipped, with a header:
 
 Exit codes: 0 success, 1 failure, 2 bad input.";
 
-/// What kind of changes are these? Models fitted and tested, rates, servers, the rhythm of days.
+/// Tell what kind of changes a history has: models, rates, servers, the rhythm of days.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -31,15 +31,15 @@ pub struct Arguments {
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
 
-    /// Where the items live
+    /// The servers of the items
     #[arg(long, value_name = "CSV")]
     items: Option<PathBuf>,
 
-    /// Fewest changes of an item whose gaps are fitted
+    /// Fit only items with at least this many changes
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(5..))]
     least: u32,
 
-    /// Write a page with pictures, whole in one file
+    /// Write a page with charts, as a single file
     #[arg(long, value_name = "HTML")]
     report: Option<PathBuf>,
 

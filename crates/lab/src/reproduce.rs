@@ -70,7 +70,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", default_value = "experiments")]
     out: PathBuf,
 
-    /// Decides all that is random
+    /// The seed of all randomness
     #[arg(long, default_value_t = 1)]
     seed: u64,
 

@@ -16,7 +16,7 @@ pub(crate) use trace::Trace;
 use anyhow::Result;
 use desk::hosts::ReadCrawl;
 
-/// What would happen, under a virtual clock.
+/// Simulate what would happen, with a virtual clock.
 #[derive(clap::Args)]
 #[command(arg_required_else_help = true)]
 pub struct Arguments {
@@ -34,7 +34,7 @@ enum What {
 /// How the result is printed; a table unless asked otherwise.
 #[derive(clap::Args)]
 struct Form {
-    /// Print the result as JSON, with all that is known
+    /// Print the full result as JSON
     #[arg(long, conflicts_with = "csv")]
     json: bool,
 

@@ -42,7 +42,7 @@ pub struct Survey<'a> {
     pub pace: &'a Pace<'a>,
     /// For how many seconds a target is left alone.
     pub again_after: f64,
-    /// Targets at a time.
+    /// Targets to probe at the same time.
     pub parallel: usize,
     /// Whether addresses that are not public may be contacted.
     pub allow_private: bool,

@@ -29,7 +29,7 @@ pub struct Named<'a> {
     pub address: Option<IpAddr>,
 }
 
-/// What is given away whole: each host is on one server.
+/// The smallest unit that is assigned: each host is on one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Servers {
     /// The vertex of each host's server.
@@ -99,7 +99,7 @@ pub struct Problem<'a> {
     pub method: Method,
     /// The hosts, for hashes.
     pub hosts: &'a [Named<'a>],
-    /// What is given away whole, for graphs.
+    /// The smallest unit that is assigned, for graphs.
     pub servers: &'a Servers,
     /// The links between servers, the robots its last vertices; hashes do not look at it.
     pub links: &'a Graph,

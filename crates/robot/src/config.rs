@@ -102,7 +102,7 @@ pub struct WatchRule {
     pub ignore_text: Vec<String>,
 }
 
-/// Where everything is kept.
+/// The data directory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DataDirectory(pub PathBuf);

@@ -47,7 +47,7 @@ pub struct Sweep {
     pub start: Start,
     /// Runs of each policy at each budget.
     pub runs: usize,
-    /// Decides all that is random.
+    /// The seed of all randomness.
     pub seed: u64,
     /// Whether runs stop once converged. Those that learn never do: what looks converged may yet
     /// be learning.

@@ -24,15 +24,15 @@ What it shows:
 
 /// Watch three robots share a web, and two of them take over from the third.
 ///
-/// Takes about a minute, no network but loopback, and leaves no files.
+/// Takes about a minute. Uses no network except loopback and leaves no files.
 #[derive(clap::Args)]
 #[command(after_help = MORE)]
 pub struct Arguments {
-    /// The longest that it may take, in seconds
+    /// The time limit, in seconds
     #[arg(long, value_name = "N", default_value_t = 150, value_parser = clap::value_parser!(u32).range(30..=3600))]
     seconds: u32,
 
-    /// Decides the web
+    /// The seed of the web
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
@@ -40,7 +40,7 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Fault::Kill)]
     fault: Fault,
 
-    /// Print the result as JSON, and nothing before it
+    /// Print only the result, as JSON
     #[arg(long)]
     json: bool,
 }

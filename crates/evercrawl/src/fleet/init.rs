@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(15);
 const GIGABYTE: u64 = 1 << 30;
 
-/// Found a fleet: its streams, its configuration, its seeds.
+/// Create a fleet: its streams, its configuration, its seeds.
 ///
 /// Once for each fleet. Scope, keys, politeness and budgets of the configuration hold for all robots, and
 /// are kept in the fleet itself. Run again with the same configuration, it checks that all is there.

@@ -36,13 +36,13 @@ const FILE: &str = "fleet.json";
 pub struct Arguments {
     #[command(flatten)]
     place: Where,
-    /// What the robot is called; once in a fleet.
+    /// The robot's name, unique in the fleet.
     #[arg(long = "as", value_name = "NAME")]
     robot: String,
-    /// The group that it is in [default: the fleet itself].
+    /// The robot's group [default: the fleet itself].
     #[arg(long = "in", value_name = "GROUP")]
     group: Option<String>,
-    /// Where everything is kept [default: evercrawl-data].
+    /// The data directory [default: evercrawl-data].
     #[arg(long, value_name = "DIRECTORY")]
     data: Option<PathBuf>,
     /// What is this machine's own affair (TOML): data, log, metrics, state, and of fetch `source` and
@@ -58,7 +58,7 @@ pub struct Arguments {
     /// Log more: requests, robots.txt, decisions.
     #[arg(short, long)]
     verbose: bool,
-    /// Log and the last figures as JSON lines.
+    /// Print the log and the final figures as JSON lines.
     #[arg(long)]
     json: bool,
 }

@@ -21,16 +21,16 @@ const FILE: &str = "evercrawl-fleet.toml";
 /// Which fleet.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Where {
-    /// The NATS servers, with commas between them: nats://HOST:PORT or tls://HOST:PORT.
+    /// The NATS servers, separated by commas: nats://HOST:PORT or tls://HOST:PORT.
     #[arg(long, value_name = "SERVERS", global = true)]
     pub nats: Option<String>,
-    /// What the fleet is called.
+    /// The name of the fleet.
     #[arg(long, value_name = "NAME", global = true)]
     pub name: Option<String>,
     /// The file that says where the fleet is [default: evercrawl-fleet.toml].
     #[arg(long, value_name = "FILE", global = true)]
     pub fleet: Option<PathBuf>,
-    /// Who we are: the seed of an nkey, or a credentials file.
+    /// The file with your credentials: the seed of an nkey, or a credentials file.
     #[arg(long, value_name = "FILE", global = true)]
     pub credentials: Option<PathBuf>,
     /// Certificates of authorities to trust instead of the machine's (PEM).

@@ -10,7 +10,7 @@ use fleet::identity::GroupId;
 use fleet::io::Outcome;
 use fleet::key::{Key, Lease, Value, What};
 
-/// Let a robot go: it hands its servers over and ends.
+/// Let a robot leave: it hands over its servers and ends.
 #[derive(clap::Args)]
 pub struct Leave {
     #[command(flatten)]
@@ -19,7 +19,7 @@ pub struct Leave {
     robot: String,
 }
 
-/// Make a robot go that does not answer: others take its servers over from its log.
+/// Remove a robot that does not answer: others take over its servers from its log.
 #[derive(clap::Args)]
 pub struct Evict {
     #[command(flatten)]

@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::fmt::Write;
 use std::net::IpAddr;
 
-/// Show the way of a URL to its robot.
+/// Show how a URL gets to its robot.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// Seeds in one paper.
 const TOGETHER: usize = 2_000;
 
-/// Give seeds to the fleet.
+/// Add seeds to the fleet.
 ///
 /// They are written down once; the robots pass each on to the one whose it is, and what they reach is in
 /// scope from then on.

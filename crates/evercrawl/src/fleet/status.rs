@@ -23,7 +23,7 @@ pub struct Arguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Again and again, until Ctrl-C.
+    /// Repeat until Ctrl-C.
     #[arg(long)]
     watch: bool,
 }
@@ -36,7 +36,7 @@ pub struct Moves {
     /// Print JSON lines.
     #[arg(long)]
     json: bool,
-    /// The newest so many.
+    /// How many of the newest moves to show.
     #[arg(long, value_name = "NUMBER", default_value_t = 100)]
     last: usize,
 }

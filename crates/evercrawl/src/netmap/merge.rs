@@ -6,7 +6,7 @@ use crate::terminal;
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 
-/// Take over what other maps have: the union of all robots' measurements.
+/// Add the measurements of other robots' maps.
 ///
 /// Nothing is taken twice, so the same map may be merged again when it has grown.
 #[derive(clap::Args)]

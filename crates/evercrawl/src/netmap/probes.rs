@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// How often so many probes are drawn from those that a pair has.
 const DRAWS: usize = 200;
 
-/// How far the median of a few probes is off the median of many.
+/// Tell how far the median of a few probes is from the median of many.
 ///
 /// Draws n of the answers that the map keeps of a robot and a host, and compares their median with that
 /// of all; pairs with fewer than 2n answers are left out. 'evercrawl netmap probe --probes 100' gives

@@ -8,7 +8,7 @@ use netmap::sampling::{margin_of_error, sample_size, z_of_confidence};
 /// Above it not every number is one of its own in floating point.
 const COUNTABLE: u64 = 1 << 53;
 
-/// How many samples a margin of error takes, or the margin that a sample has.
+/// Tell how many samples a margin of error needs, or the margin of a sample.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("question").required(true).args(["margin", "samples"]))]
 pub struct Arguments {

@@ -13,7 +13,7 @@ Tables: hosts, addresses, host_addresses, targets, sources, attempts, end_to_end
 routes, hops, address_blocks, autonomous_systems, cities, places. Their columns:
   evercrawl netmap sql \"SELECT sql FROM sqlite_schema\"";
 
-/// Ask the map a question in SQL; nothing can be changed.
+/// Query the map in SQL, read-only.
 #[derive(clap::Args)]
 #[command(after_help = TABLES)]
 pub struct Arguments {

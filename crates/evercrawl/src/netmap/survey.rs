@@ -33,11 +33,11 @@ struct Common {
     #[arg(long = "targets", value_name = "FILE|DIR")]
     file: Option<PathBuf>,
 
-    /// The map; made if need be
+    /// The map; created if it does not exist
     #[arg(long, value_name = "FILE", default_value = "netmap.db")]
     db: PathBuf,
 
-    /// What this robot is called in the map; the machine's name when absent
+    /// The name of this robot in the map [default: the machine's name]
     #[arg(long, value_name = "NAME")]
     source: Option<String>,
 
@@ -49,11 +49,11 @@ struct Common {
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
 
-    /// Packets leave no faster, to all targets together
+    /// The most packets to send to all targets together
     #[arg(long, value_name = "RATE", default_value = "10/s")]
     rate: Rate,
 
-    /// A target is left alone for so long after it was asked
+    /// How long to leave a target alone after probing it
     #[arg(long, value_name = "TIME", default_value = "1d")]
     again_after: Seconds,
 
@@ -61,7 +61,7 @@ struct Common {
     #[arg(long, value_name = "TIME", default_value = "1s")]
     timeout: Seconds,
 
-    /// Targets at a time
+    /// Targets to probe at the same time
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
     parallel: u16,
 
@@ -91,7 +91,7 @@ pub struct ProbeArguments {
     #[arg(long, value_name = "METHOD")]
     method: Option<Method>,
 
-    /// Packets for each target
+    /// Packets per target
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..=1000))]
     probes: u16,
 }

@@ -10,7 +10,7 @@ use partition::solve::{self, Before, Host, Measured, Named, Nearness, Servers};
 use partition::task::PartitionError;
 use std::collections::HashMap;
 
-/// What is given away whole.
+/// The smallest unit that is assigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Level {
     /// Hosts
@@ -34,7 +34,7 @@ pub struct Problem<'a> {
     pub seed: u64,
 }
 
-/// What is given away whole, numbered.
+/// The smallest unit that is assigned, numbered.
 pub fn servers(hosts: &Hosts, level: Level) -> Servers {
     let mut of_host = Vec::with_capacity(hosts.names.len());
     let mut numbers = HashMap::new();

@@ -138,7 +138,7 @@ fn mean(hosts: &Hosts, measured: Option<&[Measured]>, part: Option<&[u32]>) -> O
     (sum.1 > 0.0).then(|| sum.0 / sum.1)
 }
 
-/// What is given away whole, robot by robot. Hashes may divide an address: then each robot visits
+/// The smallest unit that is assigned, robot by robot. Hashes may divide an address: then each robot visits
 /// it.
 fn servers(vertices: &Servers, part: &[u32], robots: usize) -> Vec<u64> {
     let mut pairs: Vec<(u32, u32)> = (vertices.of_host.iter().copied())

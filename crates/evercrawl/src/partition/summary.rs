@@ -33,7 +33,7 @@ pub struct Share {
     pub capacity: f64,
     pub pages: u64,
     pub hosts: u64,
-    /// What is given away whole: hosts, or addresses.
+    /// The smallest unit that is assigned: hosts, or addresses.
     pub servers: u64,
     /// Links between its hosts and any others.
     pub links: f64,

@@ -26,7 +26,7 @@ pub struct Lab<'a> {
     pub quick: bool,
     /// Published sizes.
     pub full: bool,
-    /// Decides all that is random.
+    /// The seed of all randomness.
     pub seed: u64,
     /// Recorded histories.
     pub traces: &'a [TraceFile],

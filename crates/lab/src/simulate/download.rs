@@ -86,7 +86,7 @@ pub struct Arguments {
     #[arg(long, value_name = "MATRIX")]
     latency: Option<PathBuf>,
 
-    /// Numbers of robots, with commas between them
+    /// Numbers of robots, separated by commas
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "8", value_parser = clap::value_parser!(u16).range(1..=10_000))]
     robots: Vec<u16>,
 
@@ -100,7 +100,7 @@ pub struct Arguments {
     )]
     method: Vec<Methods>,
 
-    /// 15s, density, latency, mean-of-density or mean-of-latency, with commas between them
+    /// 15s, density, latency, mean-of-density or mean-of-latency, separated by commas
     ///
     /// density: from 15 s for a server of one page down to 1 s for the largest. latency: ten times
     /// the download before. mean-of-…: fixed at the mean interval of a run of the other rule.
@@ -116,15 +116,15 @@ pub struct Arguments {
     #[arg(long, value_enum, value_delimiter = ',', default_value = "rtt")]
     nearness: Vec<Near>,
 
-    /// What is a server: polite to whom, and given away whole
+    /// What counts as a server, for politeness and assignment
     #[arg(long, value_enum, value_delimiter = ',', default_value = "hosts")]
     level: Vec<Level>,
 
-    /// Downloads that a robot has under way at once
+    /// Concurrent downloads per robot
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
 
-    /// Of one connection, in bytes a second
+    /// Bandwidth of one connection, in bytes per second
     #[arg(long, value_name = "BYTES", default_value_t = 250_000.0, value_parser = above_zero)]
     bandwidth: f64,
 
@@ -132,11 +132,11 @@ pub struct Arguments {
     #[arg(long, value_name = "BYTES", default_value_t = 25_000.0, value_parser = above_zero)]
     page_size: f64,
 
-    /// Size of a URL handed over, in bytes
+    /// Size of an exchanged URL, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 60.0, value_parser = above_zero)]
     url_size: f64,
 
-    /// Pages downloaded over one connection before the server is left alone
+    /// Pages downloaded over one connection before the pause
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pages_per_connection: u32,
 
@@ -144,11 +144,11 @@ pub struct Arguments {
     #[arg(long, value_name = "SHARE", default_value_t = 0.03, value_parser = above_zero)]
     balance: f64,
 
-    /// Only by formula, no simulation
+    /// Use only the formula, without simulation
     #[arg(long)]
     formula_only: bool,
 
-    /// Decides all that is random
+    /// The seed of all randomness
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
@@ -159,7 +159,7 @@ pub struct Arguments {
     #[command(flatten)]
     form: Form,
 
-    /// Write a report with charts and timelines, whole in one file
+    /// Write a report with charts and timelines, as a single file
     #[arg(long, value_name = "HTML")]
     report: Option<PathBuf>,
 }

@@ -38,7 +38,7 @@ pub struct Arguments {
     /// What happens, as TOML
     scenario: PathBuf,
 
-    /// Another seed than the file's
+    /// A seed that replaces the one in the file
     #[arg(long)]
     seed: Option<u64>,
 

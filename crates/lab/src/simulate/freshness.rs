@@ -80,7 +80,7 @@ pub struct Arguments {
     #[arg(long, value_name = "CSV")]
     pub items: Option<PathBuf>,
 
-    /// Policies by name, with commas between them, or 'all'
+    /// Policies by name, separated by commas, or 'all'
     ///
     /// A name stands alone (default, index, greedy, uniform, …) or joins a selection and an allocation, as
     /// in merge-cho; an unknown one lists them all. 'default' is evercrawl's own: it learns what the
@@ -93,7 +93,7 @@ pub struct Arguments {
     )]
     policy: Vec<String>,
 
-    /// Budgets, with commas between them: 2000/day, 40%, 0.25/change
+    /// Budgets, separated by commas: 2000/day, 40%, 0.25/change
     #[arg(long, value_name = "BUDGETS", value_delimiter = ',', required = true, value_parser = budget, allow_hyphen_values = true)]
     budget: Vec<Budget>,
 
@@ -122,7 +122,7 @@ pub struct Arguments {
     )]
     pub learn_from: Option<When>,
 
-    /// Test only items with so many changes in the test period
+    /// Test only items with at least this many changes in the test period
     #[arg(long, value_name = "N")]
     pub min_changes: Option<usize>,
 
@@ -142,7 +142,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     seeds: u32,
 
-    /// Decides all that is random [default: the scenario's, else 1]
+    /// The seed of all randomness [default: the scenario's, else 1]
     #[arg(long)]
     pub seed: Option<u64>,
 
@@ -159,14 +159,14 @@ pub struct Arguments {
     #[arg(long)]
     no_early_stop: bool,
 
-    /// Print null for times measured, so that outputs can be compared byte for byte
+    /// Print null for measured times, so that outputs can be compared byte for byte
     #[arg(long)]
     no_timings: bool,
 
     #[command(flatten)]
     form: Form,
 
-    /// Write a report with charts, whole in one file
+    /// Write a report with charts, as a single file
     #[arg(long, value_name = "HTML")]
     report: Option<PathBuf>,
 }

@@ -10,15 +10,15 @@ pub struct Conditions {
     pub unit: Unit,
     /// For how long.
     pub politeness: Politeness,
-    /// Downloads that a robot has under way at once.
+    /// Concurrent downloads per robot.
     pub connections: u32,
-    /// Of one connection, in bytes a second.
+    /// Bandwidth of one connection, in bytes per second.
     pub bandwidth: f64,
     /// Size of a page.
     pub page_bytes: f64,
     /// Size of a URL handed over.
     pub url_bytes: f64,
-    /// Pages downloaded over one connection before the server is left alone.
+    /// Pages downloaded over one connection before the pause.
     pub pages_per_connection: u32,
 }
 

@@ -23,11 +23,11 @@ pub enum Order {
     Found,
     /// By URL.
     Url,
-    /// The last visited first.
+    /// Most recently visited first.
     Visit,
-    /// The last changed first.
+    /// Most recently changed first.
     Change,
-    /// Those with most changes first.
+    /// Most changes first.
     Changes,
 }
 
