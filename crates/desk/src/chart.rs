@@ -1,9 +1,12 @@
 //! Line charts as SVG, for reports: title, axes with round ticks, a legend beside the picture so
-//! that nothing overlaps.
+//! that nothing overlaps. A policy has the same colour in every chart; points that were measured have markers, and
+//! lines differ in their markers too, so that they can be told apart in grey.
 
+mod style;
 pub mod ticks;
 
 use std::fmt::Write;
+use style::{colours, marker};
 use ticks::{label, ticks};
 
 const WIDTH: f64 = 860.0;
@@ -14,13 +17,10 @@ const BOTTOM: f64 = 60.0;
 /// Width of the plot itself; the legend stands to its right.
 const PLOT_WIDTH: f64 = 560.0;
 const PLOT_HEIGHT: f64 = HEIGHT - TOP - BOTTOM;
+/// Lines with more points are curves, and have no markers.
+const MOST_MARKERS: usize = 24;
 /// Characters of a legend entry before it is broken into a further row.
 const LEGEND_CHARACTERS: usize = 24;
-/// Colours that people with any kind of colour vision tell apart (Okabe and Ito), darkest first.
-const COLOURS: [&str; 8] = [
-    "#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8c6d31",
-];
-
 /// How values are laid out along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
@@ -54,9 +54,10 @@ impl Axis {
 }
 
 /// How a line is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stroke {
     /// Without gaps.
+    #[default]
     Solid,
     /// Long dashes.
     Dashed,
@@ -75,14 +76,23 @@ impl Stroke {
 }
 
 /// A named line through points; points that are not finite are left out.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Line {
     /// Its name in the legend.
     pub name: String,
     /// In the order in which they are joined.
     pub points: Vec<(f64, f64)>,
+    /// Half the interval of each point, where that is known.
+    pub errors: Vec<f64>,
     /// How it is drawn.
     pub stroke: Stroke,
+}
+
+impl Line {
+    /// Whether its points were measured one by one.
+    fn has_markers(&self) -> bool {
+        self.points.len() <= MOST_MARKERS && self.stroke == Stroke::Solid
+    }
 }
 
 /// A value of the horizontal axis marked by a vertical line.
@@ -209,14 +219,15 @@ impl Chart {
     }
 
     fn draw_lines(&self, svg: &mut String) -> std::fmt::Result {
-        for (line, colour) in self.lines.iter().zip(COLOURS.iter().cycle()) {
+        for (which, (line, colour)) in self.lines.iter().zip(colours(&self.lines)).enumerate() {
+            let places: Vec<(f64, f64)> = (line.points.iter())
+                .map(|&(x, y)| (self.across(x), self.down(y)))
+                .collect();
+            let is_there = |&&(x, y): &&(f64, f64)| x.is_finite() && y.is_finite();
             let mut path = String::new();
-            for &(x, y) in &line.points {
-                let (x, y) = (self.across(x), self.down(y));
-                if x.is_finite() && y.is_finite() {
-                    let step = if path.is_empty() { 'M' } else { 'L' };
-                    write!(path, "{step}{x:.1} {y:.1}")?;
-                }
+            for (x, y) in places.iter().filter(is_there) {
+                let step = if path.is_empty() { 'M' } else { 'L' };
+                write!(path, "{step}{x:.1} {y:.1}")?;
             }
             writeln!(
                 svg,
@@ -224,6 +235,27 @@ impl Chart {
                  stroke-linejoin=\"round\"{}/>",
                 line.stroke.dashes()
             )?;
+            let known = line.points.iter().zip(&line.errors);
+            for (&(x, y), &half) in known.filter(|(_, half)| half.is_finite() && **half > 0.0) {
+                let (low, high) = self.y.range;
+                let from = self.down((y - half).clamp(low, high));
+                let to = self.down((y + half).clamp(low, high));
+                let x = self.across(x);
+                if x.is_finite() && from.is_finite() && to.is_finite() {
+                    writeln!(
+                        svg,
+                        "<path d=\"M{x:.1} {from:.1}V{to:.1}M{:.1} {from:.1}h6M{:.1} {to:.1}h6\" \
+                         stroke=\"{colour}\"/>",
+                        x - 3.0,
+                        x - 3.0
+                    )?;
+                }
+            }
+            if line.has_markers() {
+                for &(x, y) in places.iter().filter(is_there) {
+                    writeln!(svg, "{}", marker(which, x, y, colour))?;
+                }
+            }
         }
         Ok(())
     }
@@ -231,13 +263,16 @@ impl Chart {
     fn draw_legend(&self, svg: &mut String) -> std::fmt::Result {
         let left = LEFT + PLOT_WIDTH + 24.0;
         let mut y = TOP + 10.0;
-        for (line, colour) in self.lines.iter().zip(COLOURS.iter().cycle()) {
+        for (which, (line, colour)) in self.lines.iter().zip(colours(&self.lines)).enumerate() {
             writeln!(
                 svg,
                 "<path d=\"M{left} {:.1}h30\" stroke=\"{colour}\" stroke-width=\"2.2\"{}/>",
                 y - 4.5,
                 line.stroke.dashes()
             )?;
+            if line.has_markers() {
+                writeln!(svg, "{}", marker(which, left + 15.0, y - 4.5, colour))?;
+            }
             for row in broken(&line.name) {
                 writeln!(
                     svg,
@@ -309,6 +344,7 @@ mod tests {
             lines: vec![Line {
                 name: name.to_owned(),
                 points: vec![(1.0, 0.0), (10.0, f64::NAN), (100.0, 1.0)],
+                errors: Vec::new(),
                 stroke: Stroke::Dashed,
             }],
             mark: Some(Mark {
@@ -334,6 +370,24 @@ mod tests {
         assert!(svg.contains(&format!("M{LEFT:.1} {bottom:.1}L{right:.1} {TOP:.1}")));
         // the mark at 10 is in the middle of a logarithmic axis from 1 to 100
         assert!(svg.contains(&format!("M{:.1} {TOP}V{bottom}", LEFT + PLOT_WIDTH / 2.0)));
+    }
+
+    #[test]
+    fn what_was_measured_has_markers_and_intervals_that_stay_within_the_plot() {
+        let mut measured = chart("line");
+        assert!(!measured.to_svg().contains("<circle"));
+        measured.lines[0].stroke = Stroke::Solid;
+        measured.lines[0].errors = vec![0.1, 0.1, 9.0];
+        let svg = measured.to_svg();
+        // two points, the third is not finite; and one in the legend
+        assert_eq!(svg.matches("<circle").count(), 3);
+        assert!(svg.contains(&format!(
+            "M{:.1} {:.1}V{TOP:.1}",
+            LEFT + PLOT_WIDTH,
+            TOP + PLOT_HEIGHT
+        )));
+        measured.lines[0].points = (1..100).map(|x| (f64::from(x), 0.5)).collect();
+        assert!(!measured.to_svg().contains("<circle"));
     }
 
     #[test]

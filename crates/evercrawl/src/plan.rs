@@ -278,18 +278,18 @@ fn judge(
             value(best, budget)
         }
     };
-    let (best_unpolite, best_polite) = Choice::bounds(gaps);
+    let (best_impolite, best_polite) = Choice::bounds(gaps);
     let no_limits = problem.caps.iter().all(|cap| cap.is_infinite());
-    let (unpolite, polite) = if no_limits {
+    let (impolite, polite) = if no_limits {
         // both are the same
-        let best = bound(if choice == best_unpolite {
-            best_unpolite
+        let best = bound(if choice == best_impolite {
+            best_impolite
         } else {
             best_polite
         })?;
         (best, best)
     } else {
-        (bound(best_unpolite)?, bound(best_polite)?)
+        (bound(best_impolite)?, bound(best_polite)?)
     };
     let mut visits = vec![0.0; problem.caps.len()];
     for (&server, frequency) in problem.server.iter().zip(frequency) {
@@ -305,7 +305,7 @@ fn judge(
     };
     Ok(Outcome {
         freshness: Some(own),
-        bound_unpolite: Some(unpolite),
+        bound_impolite: Some(impolite),
         bound_polite: Some(polite),
         // there is a closed form for Poisson changes only
         mean_age_days: gaps.is_none().then(|| age(problem.pages, frequency)),

@@ -165,7 +165,7 @@ fn json_has_the_promised_keys() {
         "allocation",
         "budget_per_day",
         "freshness",
-        "bound_unpolite",
+        "bound_impolite",
         "bound_polite",
         "mean_age_days",
         "starved_pages",
@@ -368,7 +368,7 @@ fn classical_allocations_warn_of_overloaded_servers() {
     let polite = desk.json(&format!("{arguments} opt-polite"));
     assert_eq!(polite["overloaded_servers"], 0);
     assert_eq!(polite["capped_servers"], 1);
-    assert!(polite["freshness"].as_f64() < polite["bound_unpolite"].as_f64());
+    assert!(polite["freshness"].as_f64() < polite["bound_impolite"].as_f64());
 }
 
 #[test]
@@ -431,10 +431,10 @@ fn the_curve_is_sound_svg_with_all_that_was_asked_for() {
     }
     assert_eq!(depth, 0);
     for part in [
-        "unpolite bound",
+        "impolite bound",
         "polite bound",
         "opt-polite",
-        "uniform (unpolite)",
+        "uniform (impolite)",
         ">age<",
         "6 visits/day",
         "visits per day",

@@ -120,7 +120,7 @@ fn a_scenario_gives_all_the_keys_in_every_form() {
             "p95_page_staleness",
             "ns_per_selection",
             "allocation_seconds",
-            "bound_unpolite",
+            "bound_impolite",
             "bound_polite",
         ] {
             assert!(number(row, key) >= 0.0);

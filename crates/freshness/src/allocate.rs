@@ -260,13 +260,13 @@ pub fn bounds(problem: &Problem) -> Result<(f64, f64), Error> {
     let value = |allocation| {
         allocate(problem, allocation).map(|plan| freshness(problem.pages, &plan.frequency))
     };
-    let unpolite = value(Allocation::Cho)?;
+    let impolite = value(Allocation::Cho)?;
     let polite = if problem.caps.iter().all(|cap| cap.is_infinite()) {
-        unpolite
+        impolite
     } else {
         value(Allocation::OptPolite)?
     };
-    Ok((unpolite, polite))
+    Ok((impolite, polite))
 }
 
 /// Weighted mean freshness of evenly spaced visits at these frequencies.

@@ -76,6 +76,36 @@ pub fn map(title: &str, dots: &[Dot], lines: &[Line]) -> String {
     svg
 }
 
+/// What an outline encloses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shore {
+    /// Land.
+    Land,
+    /// Water within land; comes after it.
+    Lake,
+}
+
+/// The outlines of the land, coarse.
+pub fn shores() -> impl Iterator<Item = (Shore, Vec<Point>)> {
+    include_str!("../data/land.txt").lines().filter_map(|line| {
+        let (name, rest) = line.split_once(' ')?;
+        let corner = |pair: &str| {
+            let (longitude, latitude) = pair.split_once(',')?;
+            Some(Point {
+                latitude: latitude.parse().ok()?,
+                longitude: longitude.parse().ok()?,
+            })
+        };
+        let shore = if name.starts_with('~') {
+            Shore::Lake
+        } else {
+            Shore::Land
+        };
+        // a comment has no pairs
+        Some((shore, rest.split(' ').map(corner).collect::<Option<_>>()?))
+    })
+}
+
 // writing to a string cannot fail, so what `write!` returns is dropped below
 
 fn draw_earth(svg: &mut String) {
@@ -92,22 +122,11 @@ fn draw_earth(svg: &mut String) {
     let _ = writeln!(svg, "<path d=\"{}\" fill=\"{SEA}\"/>", path(&edge, true));
     let mut land = String::new();
     let mut lakes = String::new();
-    for line in include_str!("../data/land.txt").lines() {
-        let Some((name, rest)) = line.split_once(' ') else {
-            continue;
-        };
-        let corner = |pair: &str| {
-            let (longitude, latitude) = pair.split_once(',')?;
-            Some(point(latitude.parse().ok()?, longitude.parse().ok()?))
-        };
-        // a comment has no pairs
-        let corners: Option<Vec<Point>> = rest.split(' ').map(corner).collect();
-        let Some(corners) = corners else { continue };
+    for (shore, corners) in shores() {
         let outline: Vec<(f64, f64)> = corners.into_iter().map(project).collect();
-        let target = if name.starts_with('~') {
-            &mut lakes
-        } else {
-            &mut land
+        let target = match shore {
+            Shore::Lake => &mut lakes,
+            Shore::Land => &mut land,
         };
         target.push_str(&path(&outline, true));
     }

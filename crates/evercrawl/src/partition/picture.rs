@@ -4,12 +4,16 @@ use super::robots::Robots;
 use super::summary::Summary;
 use crate::html::escape;
 use ground::Point;
+use netmap::picture::{Shore, shores};
 use std::fmt::{self, Write};
 
 /// More hosts than this are thinned out on the map.
 const MOST_DOTS: usize = 4000;
 const FONT: &str = "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"12\" \
                     fill=\"#222\"";
+
+const SEA: &str = "#eef3f7";
+const LAND: &str = "#d9d6cb";
 
 /// A colour of its own for each of `count` robots.
 fn colour(robot: usize, count: usize) -> String {
@@ -99,8 +103,8 @@ pub fn exchange(robots: &Robots, flows: &[f64]) -> Result<String, fmt::Error> {
         .map(|pair| flows[pair])
         .fold(f64::MIN_POSITIVE, f64::max);
     let (width, height) = (
-        left + cell * count as f64 + 60.0,
-        top + cell * count as f64 + 10.0,
+        (left + cell * count as f64 + 60.0).max(left + 300.0),
+        top + cell * count as f64 + 50.0,
     );
     let mut svg = String::new();
     writeln!(
@@ -143,7 +147,32 @@ pub fn exchange(robots: &Robots, flows: &[f64]) -> Result<String, fmt::Error> {
             links
         )?;
     }
-    writeln!(svg, "</svg>")?;
+    // the scale, by the same root
+    for step in 0..=10 {
+        let share = f64::from(step) / 10.0;
+        writeln!(
+            svg,
+            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"20\" height=\"12\" fill=\"#0072b2\" \
+             fill-opacity=\"{share:.3}\" stroke=\"#ddd\"/>",
+            left + 20.0 * f64::from(step),
+            height - 32.0
+        )?;
+        if step % 5 == 0 {
+            writeln!(
+                svg,
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" font-size=\"10\">{:.0}</text>",
+                left + 20.0 * f64::from(step) + 10.0,
+                height - 8.0,
+                share * share * most
+            )?;
+        }
+    }
+    writeln!(
+        svg,
+        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" font-size=\"10\">links</text></svg>",
+        left - 6.0,
+        height - 22.0
+    )?;
     Ok(svg)
 }
 
@@ -173,8 +202,22 @@ pub fn map(robots: &Robots, places: &[Option<Point>], part: &[u32]) -> Result<St
         svg,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height:.0}\" \
          width=\"{width}\" height=\"{height:.0}\" {FONT}><title>Hosts and robots</title>\
-         <rect width=\"{width}\" height=\"{height:.0}\" fill=\"#f4f4f4\"/>"
+         <rect width=\"{width}\" height=\"{height:.0}\" fill=\"{SEA}\"/>"
     )?;
+    for (shore, outline) in shores() {
+        let corners: Vec<String> = outline
+            .iter()
+            .map(|corner| {
+                let (x, y) = at(corner);
+                format!("{x:.1} {y:.1}")
+            })
+            .collect();
+        let fill = match shore {
+            Shore::Land => LAND,
+            Shore::Lake => SEA,
+        };
+        writeln!(svg, "<path d=\"M{}z\" fill=\"{fill}\"/>", corners.join("L"))?;
+    }
     let step = places.len().div_ceil(MOST_DOTS).max(1);
     for (host, place) in places.iter().enumerate().step_by(step) {
         let Some(place) = place else { continue };
@@ -190,9 +233,18 @@ pub fn map(robots: &Robots, places: &[Option<Point>], part: &[u32]) -> Result<St
             colour(part[host] as usize, count)
         )?;
     }
+    let mut labels: Vec<(f64, f64)> = Vec::new();
     for (j, robot) in robots.all.iter().enumerate() {
         let Some(place) = robot.place else { continue };
         let (x, y) = at(&place);
+        // a name gives way downwards to those already there
+        let mut label = y + 4.0;
+        while let Some(&(_, other)) = (labels.iter())
+            .find(|(across, down)| (across - x).abs() < 90.0 && (down - label).abs() < 12.0)
+        {
+            label = other + 12.5;
+        }
+        labels.push((x, label));
         // names stay inside the picture
         let (anchor, beside) = if x > width - 90.0 {
             ("end", -9.0)
@@ -205,7 +257,7 @@ pub fn map(robots: &Robots, places: &[Option<Point>], part: &[u32]) -> Result<St
              stroke-width=\"1.5\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
             colour(j, count),
             x + beside,
-            y + 4.0,
+            label,
             escape(&robot.name)
         )?;
     }

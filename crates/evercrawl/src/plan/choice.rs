@@ -15,7 +15,7 @@ pub enum Choice {
     /// The optimum for the pages' own histories of changes.
     Wolf,
     /// The same with politeness left aside: a bound, not for users to choose.
-    UnpoliteWolf,
+    ImpoliteWolf,
 }
 
 impl Choice {
@@ -23,7 +23,7 @@ impl Choice {
     /// the changes they show.
     pub fn bounds(gaps: Option<&[Option<Gap>]>) -> (Self, Self) {
         if gaps.is_some() {
-            (Self::UnpoliteWolf, Self::Wolf)
+            (Self::ImpoliteWolf, Self::Wolf)
         } else {
             (
                 Self::Rates(Allocation::Cho),
@@ -37,7 +37,7 @@ impl Choice {
         match self {
             Self::Rates(allocation) => allocation.is_polite(),
             Self::Wolf => true,
-            Self::UnpoliteWolf => false,
+            Self::ImpoliteWolf => false,
         }
     }
 }
@@ -47,7 +47,7 @@ impl fmt::Display for Choice {
         match self {
             Self::Rates(allocation) => allocation.fmt(f),
             Self::Wolf => f.write_str("wolf"),
-            Self::UnpoliteWolf => f.write_str("wolf without politeness"),
+            Self::ImpoliteWolf => f.write_str("wolf without politeness"),
         }
     }
 }
@@ -79,13 +79,13 @@ pub fn divide(
     Ok(match choice {
         Choice::Rates(allocation) => allocate::allocate(&problem, allocation)?.frequency,
         Choice::Wolf => wolf::wolf(&problem, gaps())?.frequency,
-        Choice::UnpoliteWolf => {
+        Choice::ImpoliteWolf => {
             let caps = vec![f64::INFINITY; problem.caps.len()];
-            let unpolite = Problem {
+            let impolite = Problem {
                 caps: &caps,
                 ..problem
             };
-            wolf::wolf(&unpolite, gaps())?.frequency
+            wolf::wolf(&impolite, gaps())?.frequency
         }
     })
 }

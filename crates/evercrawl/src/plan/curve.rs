@@ -19,7 +19,7 @@ const REACH: f64 = 30.0;
 pub fn draw(
     path: &Path,
     choices: &[Choice],
-    (unpolite, polite): (Choice, Choice),
+    (impolite, polite): (Choice, Choice),
     budget: f64,
     capacity: f64,
     value: &impl Fn(Choice, f64) -> Result<f64>,
@@ -49,12 +49,12 @@ pub fn draw(
     let mut lines = Vec::new();
     let bounds: &[_] = if capacity.is_finite() {
         &[
-            ("unpolite bound", vec![unpolite], Stroke::Dashed),
+            ("impolite bound", vec![impolite], Stroke::Dashed),
             ("polite bound", vec![polite], Stroke::Dotted),
         ]
     } else {
         // without politeness both bounds are the same
-        &[("both bounds", vec![unpolite, polite], Stroke::Dashed)]
+        &[("both bounds", vec![impolite, polite], Stroke::Dashed)]
     };
     for (name, reached_by, stroke) in bounds {
         let also = choices.iter().filter(|choice| reached_by.contains(choice));
@@ -71,6 +71,7 @@ pub fn draw(
             } else {
                 Stroke::Solid
             },
+            errors: Vec::new(),
         });
     }
     let others = choices
@@ -79,12 +80,13 @@ pub fn draw(
     for &choice in others {
         lines.push(Line {
             name: if capacity.is_finite() && !choice.is_polite() {
-                format!("{choice} (unpolite)")
+                format!("{choice} (impolite)")
             } else {
                 choice.to_string()
             },
             points: points(choice)?,
             stroke: Stroke::Solid,
+            errors: Vec::new(),
         });
     }
     bar.finish_and_clear();

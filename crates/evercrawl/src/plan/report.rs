@@ -29,7 +29,7 @@ pub struct Report {
 #[derive(Default, Serialize)]
 pub struct Outcome {
     pub freshness: Option<f64>,
-    pub bound_unpolite: Option<f64>,
+    pub bound_impolite: Option<f64>,
     pub bound_polite: Option<f64>,
     /// Infinite, which JSON writes as null, when pages are starved.
     pub mean_age_days: Option<f64>,
@@ -115,7 +115,7 @@ impl Report {
         let outcome = &self.outcome;
         let numbers = [
             ("freshness", outcome.freshness),
-            ("unpolite bound", outcome.bound_unpolite),
+            ("impolite bound", outcome.bound_impolite),
             ("polite bound", outcome.bound_polite),
         ];
         rows.extend(

@@ -8,7 +8,7 @@ fn close(a: f64, b: f64, relative: f64) -> bool {
     (a - b).abs() <= relative * a.abs().max(b.abs())
 }
 
-fn unpolite<'a>(rate: &'a [f64], server: &'a [u32], budget: f64) -> Problem<'a> {
+fn impolite<'a>(rate: &'a [f64], server: &'a [u32], budget: f64) -> Problem<'a> {
     Problem {
         pages: Pages { rate, weight: None },
         server,
@@ -20,7 +20,7 @@ fn unpolite<'a>(rate: &'a [f64], server: &'a [u32], budget: f64) -> Problem<'a> 
 #[test]
 fn cho_gives_the_published_example() {
     let rate = [1.0, 2.0, 3.0, 4.0, 5.0];
-    let plan = allocate(&unpolite(&rate, &[0; 5], 5.0), Allocation::Cho).unwrap();
+    let plan = allocate(&impolite(&rate, &[0; 5], 5.0), Allocation::Cho).unwrap();
     let rounded: Vec<f64> = plan
         .frequency
         .iter()
@@ -33,7 +33,7 @@ fn cho_gives_the_published_example() {
 #[test]
 fn uniform_and_proportional_skip_what_never_changes() {
     let rate = [1.0, 0.0, 3.0];
-    let problem = unpolite(&rate, &[0; 3], 4.0);
+    let problem = impolite(&rate, &[0; 3], 4.0);
     let frequency = |a| allocate(&problem, a).unwrap().frequency;
     assert_eq!(frequency(Allocation::Uniform), [2.0, 0.0, 2.0]);
     assert_eq!(frequency(Allocation::Proportional), [1.0, 0.0, 3.0]);
@@ -46,7 +46,7 @@ fn bad_problems_are_refused_by_name() {
     let refuse = |problem: Problem| allocate(&problem, Allocation::OptPolite).unwrap_err();
     for bad in [f64::NAN, f64::INFINITY, -1.0] {
         let rate = [1.0, bad];
-        let error = refuse(unpolite(&rate, &servers, 1.0));
+        let error = refuse(impolite(&rate, &servers, 1.0));
         assert!(matches!(
             error,
             Error::Number {
@@ -55,20 +55,20 @@ fn bad_problems_are_refused_by_name() {
                 ..
             }
         ));
-        let error = refuse(unpolite(&good, &servers, bad));
+        let error = refuse(impolite(&good, &servers, bad));
         assert!(matches!(error, Error::Number { what: "budget", .. }));
     }
     assert!(matches!(
-        refuse(unpolite(&good, &[0], 1.0)),
+        refuse(impolite(&good, &[0], 1.0)),
         Error::Length { .. }
     ));
     assert!(matches!(
-        refuse(unpolite(&good, &[0, 7], 1.0)),
+        refuse(impolite(&good, &[0, 7], 1.0)),
         Error::UnknownServer { page: 1, .. }
     ));
     let capped = Problem {
         caps: &[2.0],
-        ..unpolite(&good, &servers, 2.1)
+        ..impolite(&good, &servers, 2.1)
     };
     assert!(matches!(
         refuse(capped),
@@ -81,10 +81,10 @@ fn bad_problems_are_refused_by_name() {
 fn a_flat_optimum_still_spends_the_budget_exactly() {
     // all pages change so fast that the price cannot tell frequencies apart
     let rate = [1e6; 10];
-    let plan = allocate(&unpolite(&rate, &[0; 10], 1.0), Allocation::Cho).unwrap();
+    let plan = allocate(&impolite(&rate, &[0; 10], 1.0), Allocation::Cho).unwrap();
     assert!(close(plan.frequency.iter().sum(), 1.0, 1e-9));
     let mixed = [1e6, 1e-9, 1e6, 1e-9];
-    let plan = allocate(&unpolite(&mixed, &[0; 4], 1e-3), Allocation::Cho).unwrap();
+    let plan = allocate(&impolite(&mixed, &[0; 4], 1e-3), Allocation::Cho).unwrap();
     assert!(close(plan.frequency.iter().sum(), 1e-3, 1e-9));
     assert!(plan.frequency[1] > 0.0);
 }
@@ -92,14 +92,14 @@ fn a_flat_optimum_still_spends_the_budget_exactly() {
 #[test]
 fn nothing_to_do_is_done() {
     for allocation in Allocation::ALL {
-        let empty = allocate(&unpolite(&[], &[], 3.0), allocation).unwrap();
+        let empty = allocate(&impolite(&[], &[], 3.0), allocation).unwrap();
         assert!(empty.frequency.is_empty());
-        let still = allocate(&unpolite(&[0.0, 0.0], &[0, 0], 3.0), allocation).unwrap();
+        let still = allocate(&impolite(&[0.0, 0.0], &[0, 0], 3.0), allocation).unwrap();
         assert_eq!(still.frequency, [0.0, 0.0]);
-        let broke = allocate(&unpolite(&[1.0, 2.0], &[0, 0], 0.0), allocation).unwrap();
+        let broke = allocate(&impolite(&[1.0, 2.0], &[0, 0], 0.0), allocation).unwrap();
         assert_eq!(broke.frequency, [0.0, 0.0]);
     }
-    assert_eq!(bounds(&unpolite(&[0.0], &[0], 1.0)).unwrap(), (1.0, 1.0));
+    assert_eq!(bounds(&impolite(&[0.0], &[0], 1.0)).unwrap(), (1.0, 1.0));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn servers_take_the_whole_budget_when_it_is_all_they_allow() {
     let problem = Problem {
         caps: &[2.0, 1.0],
         budget: 3.0,
-        ..unpolite(&rate, &[0, 0, 1, 1], 0.0)
+        ..impolite(&rate, &[0, 0, 1, 1], 0.0)
     };
     let plan = allocate(&problem, Allocation::OptPolite).unwrap();
     assert!(close(plan.frequency[0] + plan.frequency[1], 2.0, 1e-9));
@@ -378,12 +378,12 @@ proptest! {
 
     #[test]
     fn the_bounds_are_ordered(case in instances(-9.0..6.0, -3.0..4.0, 0.001..1.0)) {
-        let (unpolite, polite) = bounds(&case.problem()).unwrap();
-        prop_assert!((0.0..=1.0 + 1e-12).contains(&unpolite));
-        prop_assert!(polite <= unpolite * (1.0 + 1e-12));
+        let (impolite, polite) = bounds(&case.problem()).unwrap();
+        prop_assert!((0.0..=1.0 + 1e-12).contains(&impolite));
+        prop_assert!(polite <= impolite * (1.0 + 1e-12));
         let uniform = allocate(&case.problem(), Allocation::Uniform).unwrap();
         let value = freshness(case.problem().pages, &uniform.frequency);
-        prop_assert!(value <= unpolite * (1.0 + 1e-12));
+        prop_assert!(value <= impolite * (1.0 + 1e-12));
     }
 }
 

@@ -161,6 +161,7 @@ fn rates(findings: &Findings) -> Chart {
             name: "items".to_owned(),
             points: curve.clone(),
             stroke: Stroke::Solid,
+            errors: Vec::new(),
         }],
     )
 }
@@ -178,6 +179,7 @@ fn variation(findings: &Findings) -> Chart {
             .map(|class| (middle(class), class.models[k].rejected))
             .collect(),
         stroke: Stroke::Solid,
+        errors: Vec::new(),
     });
     drawn(
         "Items for which a model is rejected at 1 %",
@@ -212,6 +214,7 @@ fn hours(findings: &Findings) -> Chart {
                 .map(|(hour, &share)| (f64::from(hour), share))
                 .collect(),
             stroke: Stroke::Solid,
+            errors: Vec::new(),
         }],
     )
 }

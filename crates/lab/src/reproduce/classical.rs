@@ -232,6 +232,7 @@ fn chart(records: &[Record], cells: &[Cell]) -> desk::chart::Chart {
             name: format!("{order}, closed form"),
             points: own.map(|c| (c.budget, c.closed)).collect(),
             stroke: Stroke::Dotted,
+            errors: Vec::new(),
         });
     }
     freshness_chart(

@@ -217,6 +217,7 @@ fn chart(curves: &[Point]) -> Chart {
         name: name.to_owned(),
         points: curves.iter().map(|p| (p.r, value(p))).collect(),
         stroke,
+        errors: Vec::new(),
     };
     Chart {
         title: "Share of the bound, worst case".to_owned(),

@@ -250,6 +250,7 @@ fn chart(rows: &[Row]) -> Chart {
             })
             .collect(),
         stroke,
+        errors: Vec::new(),
     });
     let axis = |label: &str| Axis {
         label: label.to_owned(),

@@ -51,7 +51,7 @@ pub struct Record {
     pub freshness_ci95: f64,
     pub pages_ci95: Option<f64>,
     pub final_freshness: f64,
-    pub bound_unpolite: f64,
+    pub bound_impolite: f64,
     pub bound_polite: f64,
     pub ns_per_selection: Option<f64>,
     pub allocation_seconds: Option<f64>,
@@ -206,7 +206,7 @@ fn record(
         freshness_ci95: row.freshness_ci95,
         pages_ci95: row.pages_ci95,
         final_freshness: row.final_freshness,
-        bound_unpolite: row.bound_unpolite,
+        bound_impolite: row.bound_impolite,
         bound_polite: row.bound_polite,
         ns_per_selection: row.ns_per_selection,
         allocation_seconds: row.allocation_seconds,
@@ -235,7 +235,7 @@ pub fn over_seeds(records: &[Record], value: impl Fn(&[Record]) -> f64) -> Estim
     Estimate::of(&seeds.iter().map(of).collect::<Vec<_>>())
 }
 
-/// A line through a value of the records of one policy, at the mean where several share a place.
+/// A line through a value of the records of one policy, at the mean where several share a place, with its interval.
 pub fn line(
     name: impl Into<String>,
     records: &[Record],
@@ -244,17 +244,29 @@ pub fn line(
     stroke: Stroke,
 ) -> Line {
     let own = records.iter().filter(|record| record.policy == policy);
-    let mut points: Vec<(f64, f64)> = own.map(point).collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let points = points.chunk_by(|a, b| a.0 == b.0).map(|same| {
-        (
-            same[0].0,
-            same.iter().map(|p| p.1).sum::<f64>() / same.len() as f64,
-        )
+    let mut found: Vec<((f64, f64), f64)> = own
+        .map(|record| (point(record), record.freshness_ci95))
+        .collect();
+    found.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
+    let places = found.chunk_by(|a, b| a.0.0 == b.0.0).map(|same| {
+        let values: Vec<f64> = same.iter().map(|(point, _)| point.1).collect();
+        let estimate = Estimate::of(&values);
+        let half = if values.len() > 1 {
+            estimate.half
+        } else {
+            same[0].1
+        };
+        ((same[0].0.0, estimate.mean), half)
     });
+    let (points, mut errors): (Vec<_>, Vec<_>) = places.unzip();
+    if stroke != Stroke::Solid {
+        // bounds and what others know: to compare with, not measured here
+        errors.clear();
+    }
     Line {
         name: name.into(),
-        points: points.collect(),
+        points,
+        errors,
         stroke,
     }
 }

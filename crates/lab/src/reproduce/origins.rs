@@ -260,6 +260,7 @@ fn chart(data: &Data, rows: &[Row]) -> (String, Chart) {
                 name: format!("{method}, {}", plan.words()),
                 points: data.origins.iter().map(at).collect(),
                 stroke,
+                errors: Vec::new(),
             });
         }
     }

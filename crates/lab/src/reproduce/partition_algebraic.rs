@@ -106,11 +106,11 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         charts: vec![
             (
                 "download".to_owned(),
-                by_method("Download time by formula", &main, |row| row.formula_download_seconds),
+                by_method("Download time by formula", &main, |row| row.formula_download_seconds / 3600.0),
             ),
             (
                 "exchange".to_owned(),
-                by_method("Exchange time by formula", &main, |row| row.formula_exchange_seconds),
+                by_method("Exchange time by formula", &main, |row| row.formula_exchange_seconds / 3600.0),
             ),
         ],
         notes: vec![
@@ -234,7 +234,7 @@ fn moved(joins: &[Join]) -> Estimate {
 
 fn by_method(title: &str, rows: &Seeded, value: fn(&Row) -> f64) -> desk::chart::Chart {
     let name = |row: &Row| (row.robots > 1 && row.level == "hosts").then(|| row.method.clone());
-    chart(title, "seconds", rows, name, value)
+    chart(title, "hours", rows, name, value)
 }
 
 fn find<'r>(rows: &'r [Row], robots: usize, method: Method, level: &str, near: &str) -> &'r Row {

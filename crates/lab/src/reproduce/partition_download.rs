@@ -91,9 +91,9 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         charts: vec![
             (
                 "time".to_owned(),
-                chart("Simulated download time", "seconds", &main, |row| {
+                chart("Simulated download time", "hours", &main, |row| {
                     (row.level == "hosts").then(|| format!("{} {}", row.method, row.politeness))
-                }, time),
+                }, |row| time(row) / 3600.0),
             ),
             (
                 "exchange".to_owned(),

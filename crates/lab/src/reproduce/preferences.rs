@@ -288,6 +288,7 @@ fn chart(web: &str, unit: &str, rows: &[Row]) -> (String, Chart) {
             name: name(preference),
             points: vec![point(costs)],
             stroke: Stroke::Solid,
+            errors: Vec::new(),
         })
         .collect();
     let on_front = means
@@ -299,6 +300,7 @@ fn chart(web: &str, unit: &str, rows: &[Row]) -> (String, Chart) {
         name: "front".to_owned(),
         points: front,
         stroke: Stroke::Dashed,
+        errors: Vec::new(),
     });
     let range = |value: fn(&(f64, f64)) -> f64| {
         let values = || lines.iter().flat_map(|line| &line.points).map(value);

@@ -262,6 +262,7 @@ fn chart(data: &str, trials: &[Trial]) -> (String, Chart) {
                 } else {
                     Stroke::Solid
                 },
+                errors: Vec::new(),
             })
         })
         .collect();

@@ -156,7 +156,7 @@ fn gap_at_published_size(seed: u64) -> Result<[f64; 3]> {
     let caps = vec![1.0 / POLITENESS_DAYS; repository.servers];
     let mut gap = [0.0; 3];
     for (gap, share) in gap.iter_mut().zip(SHARES) {
-        let (unpolite, polite) = bounds(&Problem {
+        let (impolite, polite) = bounds(&Problem {
             pages: Pages {
                 rate: &repository.rate,
                 weight: None,
@@ -165,7 +165,7 @@ fn gap_at_published_size(seed: u64) -> Result<[f64; 3]> {
             caps: &caps,
             budget: share * caps.iter().sum::<f64>(),
         })?;
-        *gap = unpolite - polite;
+        *gap = impolite - polite;
     }
     Ok(gap)
 }
@@ -187,7 +187,7 @@ fn relations(records: &[Record], gaps_at_published_size: &[[f64; 3]]) -> Vec<Rel
     };
     let end = |own: &[Record], label: &str, policy: &str| find(own, label, policy).final_freshness;
     let polite = |own: &[Record], label: &str| find(own, label, POLICIES[0]).bound_polite;
-    let gap = each(&|own, label| find(own, label, POLICIES[0]).bound_unpolite - polite(own, label));
+    let gap = each(&|own, label| find(own, label, POLICIES[0]).bound_impolite - polite(own, label));
     let at_published_size = [0, 1, 2].map(|k| {
         Estimate::of(
             &gaps_at_published_size
@@ -271,7 +271,7 @@ fn chart(records: &[Record]) -> desk::chart::Chart {
         line(name, records, POLICIES[0], |r| (share(r), value(r)), stroke)
     };
     let mut lines = vec![
-        bound("UNPOLITE", |r| r.bound_unpolite, Stroke::Dotted),
+        bound("UNPOLITE", |r| r.bound_impolite, Stroke::Dotted),
         bound("POLITE", |r| r.bound_polite, Stroke::Dashed),
     ];
     for policy in POLICIES {

@@ -74,25 +74,32 @@ fn against_budget(summary: &Summary, budgets: &[f64]) -> Chart {
     let rows: Vec<&Row> = summary.results.iter().collect();
     let (names, note) = drawn(&rows);
     let line = |name: String, stroke, keep: &dyn Fn(&Row) -> bool, value: &dyn Fn(&Row) -> f64| {
-        let kept = rows.iter().filter(|row| keep(row));
+        let mut kept: Vec<&&Row> = rows.iter().filter(|row| keep(row)).collect();
+        kept.sort_by(|a, b| a.budget_per_day.total_cmp(&b.budget_per_day));
+        kept.dedup_by_key(|row| row.budget_per_day);
         let mut points: Vec<(f64, f64)> =
-            kept.map(|row| (row.budget_per_day, value(row))).collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        points.dedup_by_key(|point| point.0);
-        if let &[(budget, value)] = points.as_slice() {
-            // a single point shows as a dash
+            (kept.iter().map(|row| (row.budget_per_day, value(row)))).collect();
+        let errors = match stroke {
+            Stroke::Solid => kept.iter().map(|row| row.freshness_ci95).collect(),
+            Stroke::Dashed | Stroke::Dotted => Vec::new(),
+        };
+        if stroke != Stroke::Solid
+            && let &[(budget, value)] = points.as_slice()
+        {
+            // a bound at a single point shows as a dash
             points = vec![(budget * 0.9, value), (budget * 1.1, value)];
         }
         Line {
             name,
             points,
             stroke,
+            errors,
         }
     };
     let all = |_: &Row| true;
     let mut lines = vec![
         line("impolite bound".to_owned(), Stroke::Dotted, &all, &|row| {
-            row.bound_unpolite
+            row.bound_impolite
         }),
         line("polite bound".to_owned(), Stroke::Dashed, &all, &|row| {
             row.bound_polite
@@ -147,6 +154,7 @@ fn over_time(summary: &Summary, budget: f64) -> Chart {
                 name: name.clone(),
                 points: points.collect(),
                 stroke: Stroke::Solid,
+                errors: Vec::new(),
             });
         }
     }

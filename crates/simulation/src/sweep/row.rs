@@ -34,7 +34,7 @@ pub struct Row {
     /// Mean freshness at the end: over the last twentieth of the time simulated.
     pub final_freshness: f64,
     /// What no policy can exceed under Poisson changes at the pages' true mean rates.
-    pub bound_unpolite: f64,
+    pub bound_impolite: f64,
     /// What no policy that is polite can exceed, likewise.
     pub bound_polite: f64,
     /// Visits sooner after the one before to the same server than politeness allows.
@@ -86,7 +86,7 @@ pub(super) fn row(policy: &str, trials: &[Trial], wanted: usize) -> Row {
             let series = &trial.account.series;
             mean(&series[series.len() - series.len().div_ceil(20)..])
         }),
-        bound_unpolite: over(&|trial| trial.bounds.0),
+        bound_impolite: over(&|trial| trial.bounds.0),
         bound_polite: over(&|trial| trial.bounds.1),
         impolite_visits: over(&|trial| trial.account.impolite as f64).round() as u64,
         simulated_days: over(&|trial| trial.account.days),

@@ -54,7 +54,7 @@ fn no_polite_policy_exceeds_its_bound_and_good_ones_come_near() {
     for row in &rows {
         // an edge: fresh at the start, and visits evenly spaced only from the first on
         assert!(row.freshness < row.bound_polite + 0.02, "{row:?}");
-        assert!(row.bound_polite <= row.bound_unpolite + 1e-12);
+        assert!(row.bound_polite <= row.bound_impolite + 1e-12);
         assert_eq!(row.impolite_visits, 0);
         let factor = if row.policy.starts_with("merge") {
             0.927

@@ -45,7 +45,7 @@ pub struct Part {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// The most freshness with known rates, politeness left aside, if all changes were Poisson.
-    pub unpolite: f64,
+    pub impolite: f64,
     /// The same within politeness: POLITE.
     pub polite: f64,
     /// The freshness, on the changes that really happened, of visiting every page equally often
@@ -166,7 +166,7 @@ impl<'a> Audit<'a> {
             caps: &caps,
             budget: budget.min(caps.iter().sum()),
         };
-        let (unpolite, polite) = allocate::bounds(&problem)?;
+        let (impolite, polite) = allocate::bounds(&problem)?;
         let frequency = uniform(&server, &caps, problem.budget);
         let visited = counted.iter().enumerate().map(|(k, &page)| {
             // as many phases as pages, spread by the golden ratio
@@ -174,7 +174,7 @@ impl<'a> Audit<'a> {
             (page, evenly(frequency[k], phase, from, until))
         });
         Ok(Bounds {
-            unpolite,
+            impolite,
             polite,
             uniform: truth(visited, from, until).freshness,
         })

@@ -24,9 +24,11 @@ fn write(page: &mut String, summary: &Summary) -> fmt::Result {
     sizes.dedup();
     if sizes.len() > 1 {
         let charts: [Measure; 3] = [
-            ("Download time", "seconds", |row| row.download_seconds),
-            ("Download time by formula", "seconds", |row| {
-                Some(row.formula_download_seconds)
+            ("Download time", "hours", |row| {
+                row.download_seconds.map(|seconds| seconds / 3600.0)
+            }),
+            ("Download time by formula", "hours", |row| {
+                Some(row.formula_download_seconds / 3600.0)
             }),
             ("Links handed over", "share of all links", |row| {
                 Some(row.exchanged_share)
@@ -77,6 +79,7 @@ pub fn against_robots(
                 name,
                 points: vec![point],
                 stroke: Stroke::Solid,
+                errors: Vec::new(),
             }),
         }
     }

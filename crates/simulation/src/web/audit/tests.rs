@@ -178,7 +178,7 @@ fn the_bounds_are_those_of_poisson_pages() {
     let free = Rules::default();
     let budget = 2.0 * web.pages().len() as f64;
     let bounds = audit.bounds(0.0, 60.0, budget, &free).unwrap();
-    close(bounds.unpolite, bounds.polite);
+    close(bounds.impolite, bounds.polite);
     let rates = web.pages().iter().map(|page| evenly_spaced(page.rate, 2.0));
     let expected = rates.sum::<f64>() / web.pages().len() as f64;
     assert!(
@@ -193,7 +193,7 @@ fn the_bounds_are_those_of_poisson_pages() {
         ..free
     };
     let capped = audit.bounds(0.0, 60.0, budget, &strict).unwrap();
-    close(capped.unpolite, bounds.unpolite);
+    close(capped.impolite, bounds.impolite);
     assert!(capped.polite < bounds.polite - 0.01);
     assert!(capped.uniform < capped.polite);
 }
