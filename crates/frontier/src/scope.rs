@@ -46,6 +46,7 @@ pub struct Scope {
     paths: Resolved<Pattern>,
     types: Resolved<String>,
     addresses: Resolved<Prefix>,
+    places: Resolved<String>,
 }
 
 /// A filter, each of its entries with its text as written.
@@ -133,6 +134,11 @@ impl Scope {
             types: Resolved::new(&config.types, lower)?,
             addresses: Resolved::new(&config.addresses, |text| {
                 text.parse().map_err(|_| Invalid::Address(text.to_owned()))
+            })?,
+            places: Resolved::new(&config.places, |text| {
+                let is_country = text.len() == 2 && text.bytes().all(|b| b.is_ascii_alphabetic());
+                let upper = is_country.then(|| text.to_ascii_uppercase());
+                upper.ok_or_else(|| Invalid::Country(text.to_owned()))
             })?,
         })
     }
@@ -224,6 +230,24 @@ impl Scope {
             Sieved::Passed => Judgement::In,
             Sieved::Denied(range) => Judgement::Out(Reason::AddressDenied(range)),
             Sieved::NotAllowed => Judgement::Out(Reason::AddressNotAllowed),
+        }
+    }
+
+    /// Whether places matter at all.
+    pub fn has_places(&self) -> bool {
+        !self.places.is_open()
+    }
+
+    /// Whether a server in this country may be asked. Where countries are allowed by name, one that nobody knows is
+    /// not among them.
+    pub fn judge_country(&self, country: Option<&str>) -> Judgement {
+        let is_it =
+            |wanted: &String| country.is_some_and(|country| country.eq_ignore_ascii_case(wanted));
+        match self.places.sieve(is_it) {
+            Sieved::Passed => Judgement::In,
+            Sieved::Denied(country) => Judgement::Out(Reason::PlaceDenied(country)),
+            Sieved::NotAllowed if country.is_none() => Judgement::Out(Reason::PlaceUnknown),
+            Sieved::NotAllowed => Judgement::Out(Reason::PlaceNotAllowed),
         }
     }
 

@@ -6,9 +6,10 @@ pub mod atlas;
 pub mod dns;
 pub mod pace;
 pub mod picture;
-pub mod place;
 pub mod probe;
 pub mod sampling;
 pub mod store;
 pub mod survey;
 pub mod wire;
+
+pub use places as place;

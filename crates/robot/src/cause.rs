@@ -27,6 +27,8 @@ pub const ADDRESS: u8 = 20;
 
 /// A name of a private network.
 pub const NAME: u8 = 21;
+/// A server in a country that is not wanted.
+pub const PLACE: u8 = 84;
 
 /// The word for a number; those below 70 are the fetcher's.
 pub fn word(code: u8) -> &'static str {
@@ -62,6 +64,7 @@ pub fn word(code: u8) -> &'static str {
         OUT_OF_SCOPE => "out-of-scope",
         TYPE => "content-type",
         RULE_LIMIT => "rule-limit",
+        PLACE => "place",
         _ => "other",
     }
 }
@@ -84,6 +87,9 @@ pub fn advice(code: u8) -> Option<&'static str> {
         RULE_LIMIT => {
             "most_pages or most_bytes of a rule is reached; `evercrawl why URL` tells which"
         }
+        PLACE => {
+            "scope.places leaves out its country, or nobody knows it; [places] names who is asked"
+        }
         TYPE => "scope.types says which content types are wanted",
         _ => return None,
     })
@@ -93,7 +99,7 @@ pub fn advice(code: u8) -> Option<&'static str> {
 pub fn is_settled(code: u8) -> bool {
     matches!(
         code,
-        ADDRESS | NAME | ROBOTS | OUT_OF_SCOPE | TYPE | RULE_LIMIT
+        ADDRESS | NAME | ROBOTS | OUT_OF_SCOPE | TYPE | RULE_LIMIT | PLACE
     )
 }
 

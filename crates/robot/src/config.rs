@@ -45,6 +45,7 @@ pub struct Config {
     pub revisit: Revisit,
     pub weights: Weights,
     pub fetch: Fetch,
+    pub places: Places,
     pub archive: Archive,
     pub state: State,
     pub metrics: Metrics,
@@ -277,6 +278,14 @@ section! {
         proxy: String = String::new(),
         proxy_login_file: Option<PathBuf> = None,
         proxy_login_env: Option<String> = None,
+    }
+}
+
+section! {
+    /// Who is asked where servers are.
+    Places {
+        city_db: Option<PathBuf> = None,
+        registries: Vec<PathBuf> = Vec::new(),
     }
 }
 

@@ -25,6 +25,7 @@ use crate::webhooks::Webhooks;
 use fetch::{AddressRules, Fetcher, Options};
 use frontier::scope::{Scope, Seed};
 use frontier::trap::Traps;
+use places::{Sources, SourcesError};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -64,6 +65,8 @@ pub enum StartError {
         path: PathBuf,
         error: std::io::Error,
     },
+    #[error("places: {0}")]
+    Places(#[from] SourcesError),
     #[error("identity: {0}")]
     Fetcher(#[from] fetch::BuildError),
     #[error(transparent)]
@@ -139,9 +142,11 @@ impl Prepared {
         let seeds = SeedList::of(config)?.read_all(config)?;
         barred::check(config, &seeds)?;
         let scope = Scope::new(&config.scope, &seeds)?;
+        let (city, registries) = (&config.places.city_db, &config.places.registries);
+        let places = Sources::open(city.as_deref(), registries)?;
         Ok(Self {
             seeds,
-            rules: Arc::new(Rules::new(config, scope)),
+            rules: Arc::new(Rules::new(config, scope).with_places(places)),
             fetcher: Fetcher::new(fetch_options(config)?)?,
             headers: Headers::new(config)?,
             proxies: Proxies::new(config)?,

@@ -1,5 +1,6 @@
 //! What a body says: links, fingerprint, directives. Pure.
 
+use crate::cause;
 use crate::config::Config;
 use crate::message::Found;
 use crate::notes::Cut;
@@ -11,6 +12,7 @@ use frontier::key::{Canonical, Refused, parse_link};
 use frontier::scope::Scope;
 use parse::{Kind, PageText, Shown, TextPrint};
 use std::collections::HashSet;
+use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 use storage::{PageId, REQUISITE, Time};
 use url::Url;
@@ -27,6 +29,8 @@ pub struct Rules {
     /// What pages embed is taken too.
     pub(crate) requisites: bool,
     pub(crate) overrides: Overrides,
+    /// Where servers are, if that matters.
+    places: places::Sources,
 }
 
 /// What a body says.
@@ -67,7 +71,31 @@ impl Rules {
             watch: Watch::new(&config.watch).unwrap_or_default(),
             overrides: Overrides::new(config).unwrap_or_default(),
             requisites: config.archive.enabled && config.archive.requisites,
+            places: places::Sources::default(),
         }
+    }
+
+    /// With these to ask where servers are.
+    #[must_use]
+    pub fn with_places(self, places: places::Sources) -> Self {
+        Self { places, ..self }
+    }
+
+    /// Why a host at this address may not be asked, if so.
+    pub(crate) fn refuses(&self, name: &str, address: IpAddr) -> Option<u8> {
+        let scope = self.scope();
+        if !scope.judge_address(address).is_in() {
+            return Some(cause::ADDRESS);
+        }
+        if !scope.has_places() {
+            return None;
+        }
+        let country = self
+            .places
+            .country(name, address)
+            .map(|(_, country)| country);
+        let judgement = scope.judge_country(country.as_deref());
+        (!judgement.is_in()).then_some(cause::PLACE)
     }
 
     /// Whether a URL found at this depth belongs to the crawl.

@@ -116,22 +116,30 @@ impl Workers {
 
     /// An address of a host that may be contacted, and for how many seconds it holds.
     pub async fn resolve(&self, name: &str) -> Result<(IpAddr, f64), u8> {
-        let scope = self.intake.rules.scope();
+        let rules = &self.intake.rules;
         let found = if self.proxies.of_name(name).is_some() {
             // where it is, only the proxy knows, unless the name says so
-            let address = name.parse::<IpAddr>();
-            if address.is_ok_and(|address| !scope.judge_address(address).is_in()) {
-                return Err(cause::ADDRESS);
+            let address = name.parse::<IpAddr>().ok();
+            if let Some(cause) = address.and_then(|address| rules.refuses(name, address)) {
+                return Err(cause);
             }
             self.fetcher.resolve_behind_proxy(name)
         } else {
             self.fetcher.resolve(name).await
         };
         let found = found.map_err(|error| error.code())?;
+        let mut refused = cause::ADDRESS;
         let mut addresses = found.addresses.into_iter();
-        let is_in = |address| is_stand_in(address) || scope.judge_address(address).is_in();
-        let address = addresses.find(|&address| is_in(address));
-        let address = address.ok_or(cause::ADDRESS)?;
+        let address = addresses.find(|&address| {
+            let why = if is_stand_in(address) {
+                None
+            } else {
+                rules.refuses(name, address)
+            };
+            refused = why.unwrap_or(refused);
+            why.is_none()
+        });
+        let address = address.ok_or(refused)?;
         Ok((address, found.expires_in.as_secs_f64().max(1.0)))
     }
 

@@ -78,7 +78,7 @@ fn links_weigh_and_are_remembered() {
 fn until_asked(number: u8, order: &str, last: &str) -> Vec<String> {
     let site = site(number);
     let mut crawler = Crawler::new(&[site.url("/")])
-        .with("budget.order_of_new", &format!("{order:?}"))
+        .with("budget.order_of_new", format!("{order:?}"))
         .with("politeness.interval", "{ rule = \"fixed\", seconds = 0.2 }");
     let process = crawler.start(&[]);
     super::wait_until("some pages are had", || site.asked().len() >= 5);

@@ -195,3 +195,44 @@ fn a_host_is_asked_in_its_hours_only() {
         "{why}"
     );
 }
+
+#[test]
+fn servers_in_other_countries_are_not_asked() {
+    let abroad = Answers::new(205, |_| {
+        html("<p>A page on the other side of the border.</p>")
+    });
+    let link = abroad.url("/");
+    let home = Answers::new(165, move |path| match path {
+        "/robots.txt" => super::missing(),
+        _ => html(&format!(
+            "<p>A page at home.</p><a href='{link}'>abroad</a>"
+        )),
+    });
+    let mut crawler = Crawler::new(&[home.url("/")])
+        .with("scope.reach", "\"anywhere\"")
+        .with("scope.places", "{ allow = [\"pt\", \"BR\"], deny = [] }");
+    let list = crawler.directory.path().join("delegated");
+    let lines = "ripencc|PT|ipv4|127.0.0.0|200|19930901|allocated\n\
+                 ripencc|ES|ipv4|127.0.0.200|56|19930901|allocated\n";
+    std::fs::write(&list, lines).unwrap();
+    crawler = crawler.with("places.registries", format!("[{list:?}]"));
+    let ended = crawler.start(&["--once", "--json"]).within(30);
+    assert_eq!(home.asked(), ["/robots.txt", "/"]);
+    assert_eq!(abroad.asked(), [""; 0]);
+    let why = say(&crawler, &["why", &abroad.url("/")]);
+    assert!(why.contains("scope.places"), "{why}");
+    let status = say(&crawler, &["status"]);
+    assert!(status.contains("place"), "{status}\n{ended:?}");
+    // a list that is none is refused
+    std::fs::write(&list, "nonsense\n").unwrap();
+    let output = super::run(
+        &crawler,
+        &["crawl", "-c", crawler.config().to_str().unwrap()],
+    );
+    assert_eq!(output.status.code(), Some(2));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        errors.contains("places: ") && errors.contains("delegated"),
+        "{errors}"
+    );
+}

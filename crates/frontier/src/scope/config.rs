@@ -111,4 +111,6 @@ pub struct ScopeConfig {
     pub types: Filter,
     /// Address ranges of servers: `192.0.2.0/24`, `2001:db8::/32`, `192.0.2.7`. Default: all.
     pub addresses: Filter,
+    /// Countries of servers, by their two letters: `PT`. Default: all.
+    pub places: Filter,
 }

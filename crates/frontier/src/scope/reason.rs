@@ -156,6 +156,15 @@ pub enum Reason {
     /// Addresses are allowed by range, this one is not.
     #[error("the server's address is not among scope.addresses.allow")]
     AddressNotAllowed,
+    /// The server's country is denied.
+    #[error("the server is in a country of scope.places.deny: {0}")]
+    PlaceDenied(Arc<str>),
+    /// Countries are allowed by name, this one is not.
+    #[error("the server's country is not among scope.places.allow")]
+    PlaceNotAllowed,
+    /// Countries are allowed by name, and nobody knows the server's.
+    #[error("the server's country is not known, and scope.places.allow names some")]
+    PlaceUnknown,
 }
 
 impl Reason {
@@ -174,6 +183,8 @@ impl Reason {
             Self::TypeNotAllowed => "types.allow",
             Self::AddressDenied(_) => "addresses.deny",
             Self::AddressNotAllowed => "addresses.allow",
+            Self::PlaceDenied(_) => "places.deny",
+            Self::PlaceNotAllowed | Self::PlaceUnknown => "places.allow",
         }
     }
 }
@@ -203,6 +214,9 @@ pub enum Invalid {
     /// An entry of `domains` or `suffixes` is no name.
     #[error("suffixes or domains: {0:?} is not a domain name")]
     Domain(String),
+    /// An entry of `places` is no country.
+    #[error("places: {0:?} is not a country code of two letters such as PT")]
+    Country(String),
     /// An entry of `addresses` is no range.
     #[error("addresses: {0:?} is not an address range such as 192.0.2.0/24")]
     Address(String),

@@ -543,7 +543,7 @@ fn blob_of(batch: &Batch, host: HostId) -> offline::KeptHost {
 
 impl Membership {
     fn may_contact(&self, server: IpAddr) -> bool {
-        self.addresses.permits(server) && self.rules.scope().judge_address(server).is_in()
+        self.addresses.permits(server) && self.rules.refuses("", server).is_none()
     }
 
     fn is_at(&self, name: &str, server: IpAddr) -> bool {

@@ -78,6 +78,15 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "lists of address ranges such as { allow = [], deny = [\"192.0.2.0/24\"] }",
     ),
     (
+        "scope.places",
+        "lists of country codes such as { allow = [\"PT\"], deny = [] }",
+    ),
+    ("places.city_db", "a file such as \"city.mmdb\""),
+    (
+        "places.registries",
+        "a list of files such as [\"delegated-ripencc-latest\"]",
+    ),
+    (
         "keys.drop",
         "a list of names of parameters such as [\"utm_source\"]",
     ),

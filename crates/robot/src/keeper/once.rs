@@ -53,7 +53,10 @@ impl Keeper {
 
     /// No address was found, for this cause; some are final.
     pub(super) fn address_failed(&mut self, host: HostId, cause: u8) {
-        if matches!(cause, cause::ADDRESS | cause::NAME | cause::NO_SUCH_NAME) {
+        if matches!(
+            cause,
+            cause::ADDRESS | cause::NAME | cause::PLACE | cause::NO_SUCH_NAME
+        ) {
             self.hosts[host.index()].failures = TRIES;
         }
         self.host_failed(host, 0.0);

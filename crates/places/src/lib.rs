@@ -1,17 +1,19 @@
 //! Where hosts are.
-#![doc = include_str!("place/README.md")]
+#![doc = include_str!("../README.md")]
 
 mod agreement;
 mod database;
 mod loc;
 mod names;
 mod registry;
+mod sources;
 
 pub use agreement::{Agreement, Coverage, agreement, coverage};
 pub use database::{AsDatabase, AsEntry, CityDatabase, DatabaseError};
 pub use loc::parse_loc;
 pub use names::{City, cities, from_name};
 pub use registry::{Registry, RegistryError};
+pub use sources::{Sources, SourcesError};
 
 use ground::Point;
 use serde::Serialize;

@@ -22,7 +22,7 @@ pub struct City {
 /// Large cities, the largest first.
 pub fn cities() -> &'static [City] {
     static CITIES: LazyLock<Vec<City>> = LazyLock::new(|| {
-        let table = include_str!("../../data/cities.csv");
+        let table = include_str!("../data/cities.csv");
         let city = |line: &'static str| {
             let (name, rest) = line.split_once(',')?;
             row(name, rest)
@@ -60,9 +60,9 @@ pub fn from_name(host: &str) -> Vec<Place> {
 
 type Table = HashMap<&'static str, City>;
 
-static AIRPORTS: LazyLock<Table> = LazyLock::new(|| table(include_str!("../../data/airports.csv")));
+static AIRPORTS: LazyLock<Table> = LazyLock::new(|| table(include_str!("../data/airports.csv")));
 static INSTITUTIONS: LazyLock<Table> =
-    LazyLock::new(|| table(include_str!("../../data/institutions.csv")));
+    LazyLock::new(|| table(include_str!("../data/institutions.csv")));
 /// Cities by their letters alone.
 static BY_LETTERS: LazyLock<HashMap<String, Vec<&'static City>>> = LazyLock::new(|| {
     let mut found: HashMap<String, Vec<&City>> = HashMap::new();
@@ -234,12 +234,9 @@ mod tests {
     #[test]
     fn all_rows_of_the_tables_can_be_read() {
         for (text, count) in [
-            (include_str!("../../data/cities.csv"), cities().len()),
-            (include_str!("../../data/airports.csv"), AIRPORTS.len()),
-            (
-                include_str!("../../data/institutions.csv"),
-                INSTITUTIONS.len(),
-            ),
+            (include_str!("../data/cities.csv"), cities().len()),
+            (include_str!("../data/airports.csv"), AIRPORTS.len()),
+            (include_str!("../data/institutions.csv"), INSTITUTIONS.len()),
         ] {
             assert_eq!(text.lines().count() - 1, count);
         }
