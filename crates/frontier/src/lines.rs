@@ -162,9 +162,11 @@ pub struct Lines {
     due_soon: usize,
     errands: usize,
     unopened: usize,
-    /// Requests per second that addresses allow, and hosts whose address is not known.
-    allowed: f64,
-    allowed_elsewhere: Sum,
+    /// By account: requests per second that addresses allow, and hosts whose address is not known.
+    allowed: [f64; 2],
+    allowed_elsewhere: [Sum; 2],
+    /// A mistake on purpose.
+    rules_expire_unused: bool,
 }
 
 /// Instants as integers, in microseconds, to be sorted.
@@ -214,8 +216,9 @@ impl Lines {
             due_soon: 0,
             errands: 0,
             unopened: 0,
-            allowed: 0.0,
-            allowed_elsewhere: Sum::default(),
+            allowed: [0.0; 2],
+            allowed_elsewhere: [Sum::default(); 2],
+            rules_expire_unused: false,
         }
     }
 
@@ -450,7 +453,7 @@ impl Lines {
     /// the request after it too.
     pub fn set_robots(&mut self, host: HostId, now: f64, until: f64, crawl_delay: Seconds) {
         let line = &mut self.hosts[host.index()];
-        line.rules_read(until);
+        line.rules_read(until, self.rules_expire_unused);
         let Seconds(crawl_delay) = crawl_delay;
         line.courtesy.crawl_delay = crawl_delay;
         line.courtesy.not_before = line.courtesy.not_before.max(now + crawl_delay);
@@ -535,6 +538,18 @@ impl Lines {
     pub fn forget_pages(&mut self, host: HostId) {
         self.hosts[host.index()].pages = 0;
         self.count_allowed(host);
+    }
+
+    /// A mistake on purpose: rules hold until they expire, and no visit follows them.
+    #[doc(hidden)]
+    pub fn let_rules_expire_unused(&mut self) {
+        self.rules_expire_unused = true;
+    }
+
+    /// A mistake on purpose: whoever comes first has the turn.
+    #[doc(hidden)]
+    pub fn share_nothing(&mut self) {
+        self.shares.lawless = true;
     }
 
     /// No request to this host before then.

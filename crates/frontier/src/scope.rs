@@ -9,6 +9,7 @@ mod index;
 mod names;
 mod reason;
 mod seed;
+mod table;
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //! `cargo run -p parse --example pagechanges -- DIRECTORY [--rows] [--wrong] [--show STEP]`, or `--list FILE` for pairs
 //! listed with columns id, service, label, before, after.
 
-use parse::change::{Memory, Verdict};
+use parse::change::{Apart, Memory, Verdict};
 use parse::{PageText, Shown};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -95,7 +95,7 @@ fn judge(step: &Step) -> Verdict {
             None => Memory::first(&look),
             Some(memory) => {
                 verdict = memory.judge(&look);
-                memory.after(&look, None)
+                memory.after(&look, Apart::Usual)
             }
         });
     }

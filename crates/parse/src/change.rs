@@ -61,17 +61,15 @@ pub enum Verdict {
 
 /// How restless a part is: more by each look at which it differs, less by each other, up to the most
 /// that three bits hold, which is restless. Four looks in a row make it so, two that are close together
-/// too. From there it goes down by odd numbers, of which the first is restless still: five bits of what
-/// a part says are the same by chance once in 32 looks.
+/// too. One at which it is the same takes back two: what differs at most looks is edited often, and only what
+/// differs at nearly every look is noise. From the top it goes down to an odd number that is restless still: five
+/// bits of what a part says are the same by chance once in 32 looks.
 const MORE: u8 = 2;
-const LESS: u8 = 2;
 const MORE_IF_CLOSE: u8 = 4;
+const LESS: u8 = 4;
 const MOST: u8 = 7;
-const RESTLESS: [u8; 2] = [MOST, MOST - LESS];
-/// Looks closer together than so many seconds: few texts are edited as fast.
-const CLOSE: f64 = 600.0;
-/// Looks further apart than so many seconds tell nothing: a page may well be written anew.
-const FAR: f64 = 1.5 * 86_400.0;
+const MOST_BY_CHANCE: u8 = 5;
+const RESTLESS: [u8; 2] = [MOST, MOST_BY_CHANCE];
 /// Where more than this percentage of the parts differs, the page is another one.
 const ANOTHER: usize = 50;
 /// No page is renamed twice in a row: such a title follows something else.
@@ -79,6 +77,37 @@ const RESTLESS_TITLE: u8 = 2 * MORE;
 /// The bits of what a part says, below.
 const SAYS: u8 = 31;
 const SAYS_BITS: u32 = 5;
+
+/// How far apart two looks are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Apart {
+    /// Far closer together than usual, and few texts are edited as fast.
+    Close,
+    /// As usual, or nobody knows.
+    #[default]
+    Usual,
+    /// So far that a page may well be written anew: what differs tells nothing.
+    Far,
+}
+
+impl Apart {
+    const CLOSE: f64 = 600.0;
+    const CLOSER: f64 = 4.0;
+    const FAR: f64 = 1.5 * 86_400.0;
+
+    /// So many seconds, for a page at which one usually looks after so many, if that is known. To look often
+    /// is nothing to judge a page by: one that is edited every minute and looked at every two differs each time.
+    pub fn of(seconds: f64, usual: Option<f64>) -> Self {
+        let is_closer = usual.is_some_and(|usual| Self::CLOSER * seconds <= usual);
+        if seconds > Self::FAR {
+            Self::Far
+        } else if seconds <= Self::CLOSE && is_closer {
+            Self::Close
+        } else {
+            Self::Usual
+        }
+    }
+}
 
 /// What is remembered of the last look, and how restless each part is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,20 +171,18 @@ impl Memory {
         (0..PARTS).filter(|&part| self.parts[part] & SAYS != look.parts[part])
     }
 
-    /// What is remembered after that look, so many seconds after the last, if that is known.
+    /// What is remembered after that look, so far from the last.
     #[must_use]
-    pub fn after(&self, look: &PageText, seconds: Option<f64>) -> Self {
-        let more = match seconds {
-            Some(seconds) if seconds <= CLOSE => MORE_IF_CLOSE,
-            Some(seconds) if seconds > FAR => 0,
-            _ => MORE,
+    pub fn after(&self, look: &PageText, apart: Apart) -> Self {
+        let more = match apart {
+            Apart::Close => MORE_IF_CLOSE,
+            Apart::Usual => MORE,
+            Apart::Far => 0,
         };
-        let next = |restless: u8, same: bool| {
-            if same {
-                restless.saturating_sub(LESS)
-            } else {
-                (restless + more).min(MOST)
-            }
+        let next = |restless: u8, same: bool| match restless {
+            _ if !same => (restless + more).min(MOST),
+            MOST => MOST_BY_CHANCE,
+            _ => restless.saturating_sub(LESS),
         };
         let mut parts = look.parts;
         for (part, old) in parts.iter_mut().zip(self.parts) {
@@ -168,7 +195,7 @@ impl Memory {
         }
     }
 
-    /// What is remembered after a look that found the very same bytes.
+    /// What is remembered after a look that found the very same bytes, which is no chance.
     #[must_use]
     pub fn after_same(&self) -> Self {
         let restless = |part: u8| (part >> SAYS_BITS).saturating_sub(LESS);

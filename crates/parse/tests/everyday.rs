@@ -1,6 +1,6 @@
 //! Changes that people watch for, and noise that they do not want to hear of.
 
-use parse::change::{Memory, Noise, Verdict};
+use parse::change::{Apart, Memory, Noise, Verdict};
 use parse::{PageText, read_page};
 use url::Url;
 
@@ -337,13 +337,13 @@ fn everyday_noise_is_minor_and_says_why() {
     assert_eq!(wrong, []);
 }
 
-/// The verdicts along a sequence of pages, so many seconds apart.
-fn along(pages: &[String], seconds: Option<f64>) -> Vec<Verdict> {
+/// The verdicts along a sequence of pages, so far apart.
+fn along(pages: &[String], apart: Apart) -> Vec<Verdict> {
     let mut memory = Memory::first(&look(&pages[0]));
     let step = |page: &String| {
         let look = look(page);
         let verdict = memory.judge(&look);
-        memory = memory.after(&look, seconds);
+        memory = memory.after(&look, apart);
         // what is stored is what is known
         memory = Memory::from_bytes(look.print.exact, &memory.to_bytes()).unwrap();
         verdict
@@ -363,21 +363,21 @@ fn what_differs_at_every_look_becomes_noise_and_hides_nothing_else() {
         .collect();
     pages.push(with_clock(8, "The bridge is closed."));
     pages.push(with_clock(9, "The bridge is closed."));
-    let verdicts = along(&pages, None);
+    let verdicts = along(&pages, Apart::Usual);
     assert_eq!(verdicts[..4], [Verdict::Changed; 4]);
     assert_eq!(
         verdicts[4..],
         [noise, noise, noise, Verdict::Changed, noise]
     );
     // two looks close together tell as much as four far apart
-    let verdicts = along(&pages, Some(60.0));
+    let verdicts = along(&pages, Apart::of(60.0, Some(3600.0)));
     assert_eq!(verdicts[..2], [Verdict::Changed; 2]);
     assert_eq!(
         verdicts[2..],
         [noise, noise, noise, noise, noise, Verdict::Changed, noise]
     );
     // what differs from week to week is news
-    let verdicts = along(&pages, Some(7.0 * 86_400.0));
+    let verdicts = along(&pages, Apart::of(7.0 * 86_400.0, None));
     assert_eq!(verdicts, [Verdict::Changed; 9]);
 }
 
@@ -391,7 +391,10 @@ fn a_page_that_is_written_anew_each_time_is_news() {
         )
     };
     let pages: Vec<String> = (0..9).map(page).collect();
-    assert_eq!(along(&pages, Some(3600.0)), [Verdict::Changed; 8]);
+    assert_eq!(
+        along(&pages, Apart::of(3600.0, None)),
+        [Verdict::Changed; 8]
+    );
 }
 
 #[test]
@@ -399,5 +402,38 @@ fn restlessness_is_forgotten() {
     let mut pages: Vec<String> = (0..6).map(|i| with_clock(i, "Open.")).collect();
     pages.extend((0..4).map(|_| with_clock(5, "Open.")));
     pages.push(with_clock(6, "Open."));
-    assert_eq!(along(&pages, None).last(), Some(&Verdict::Changed));
+    assert_eq!(along(&pages, Apart::Usual).last(), Some(&Verdict::Changed));
+}
+
+/// A page of twelve paragraphs, of which each version writes the next one anew.
+fn edited(version: usize) -> String {
+    let paragraph = |k: usize| {
+        let written = version.saturating_sub((version + 12 - k) % 12);
+        format!(
+            "<p>Paragraph {k} says in its version {written} what it has to say to all who read it.</p>"
+        )
+    };
+    let text: String = (0..12).map(paragraph).collect();
+    format!("<main><h1>Town</h1>{text}</main>")
+}
+
+/// What is edited as often as it is looked at is no noise, however often that is: it is not always the same part.
+#[test]
+fn a_page_that_is_edited_here_and_there_at_most_looks_is_news() {
+    let mut version = 12;
+    let steps = [4, 5, 0, 4, 3, 5, 1].into_iter().cycle().take(70);
+    let versions: Vec<usize> = steps
+        .map(|step| {
+            version += step;
+            version
+        })
+        .collect();
+    let pages: Vec<String> = versions.iter().map(|&version| edited(version)).collect();
+    for seconds in [2.0, 300.0, 3600.0] {
+        let verdicts = along(&pages, Apart::of(seconds, Some(seconds)));
+        let differs = versions.windows(2).map(|two| two[0] != two[1]);
+        let missed = verdicts.iter().zip(differs);
+        let missed = missed.filter(|(verdict, differs)| *differs && **verdict != Verdict::Changed);
+        assert_eq!(missed.count(), 0, "{seconds} s apart");
+    }
 }

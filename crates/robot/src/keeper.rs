@@ -6,6 +6,7 @@
 
 mod answers;
 mod crowding;
+mod flaw;
 mod fleet;
 mod fleeting;
 mod hosts;
@@ -26,6 +27,8 @@ use crate::message::{Event, Job, Of, Stored, Write};
 use crate::reading;
 use crate::view::Status;
 pub(crate) use answers::robots_word;
+#[doc(hidden)]
+pub use flaw::Flaw;
 use fleeting::Later;
 use freshness::policy;
 use freshness::revisits::Revisits;
@@ -443,11 +446,13 @@ impl Keeper {
             RevisitBudget::PerSecond(visits) => visits,
         };
         let limit = self.config.budget.requests_per_second;
-        let mut most = if limit > 0.0 { limit } else { MOST_REVISITS };
-        if self.lines.new_waiting() > 0 {
-            most *= 1.0 - self.config.budget.share_of_new;
-        }
-        let budget = wanted.min(most).min(allowed).clamp(1e-6, MOST_REVISITS);
+        let most = if limit > 0.0 { limit } else { MOST_REVISITS };
+        // new pages come first, but what their hosts do not allow is the others'
+        let for_new = (self.config.budget.share_of_new * most).min(self.lines.allowed_to_new());
+        let budget = wanted
+            .min(most - for_new)
+            .min(allowed)
+            .clamp(1e-6, MOST_REVISITS);
         if (budget / self.budget - 1.0).abs() > 0.1 {
             self.budget = budget;
             self.revisits.set_budget(at, budget);

@@ -1,5 +1,5 @@
 //! What the robot says of the demo web while it crawls it, against the server's own record. Rows of
-//! CSV on standard output. Arguments: seconds of each crawl, seed.
+//! CSV on standard output. Arguments: seconds of each crawl, seed, and the number of a web if not all.
 
 use robot::config::Count;
 use simulation::calibration::live::{Live, judge};
@@ -41,9 +41,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("demo", odd, 150.0, Count::Text),
     ];
     println!(
-        "world,count,budget,seconds,seed,requests,stated,true,status_stated,status_true,status_within,rate_held,rate_above,by_visits,held_by_visits"
+        "world,count,budget,seconds,seed,requests,stated,true,status_stated,status_true,status_within,rate_held,rate_above,told,minor,unseen,false_alarms,same,by_visits,held_by_visits"
     );
-    for (name, web, budget, count) in worlds {
+    let only = arguments.next();
+    let is_asked = |number: usize| only.as_ref().is_none_or(|only| *only == number.to_string());
+    let worlds = (0..).zip(worlds).filter(|(number, _)| is_asked(*number));
+    for (_, (name, web, budget, count)) in worlds {
         let data =
             std::env::temp_dir().join(format!("evercrawl-calibration-{}", std::process::id()));
         let live = Live {
@@ -61,7 +64,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let held = |(from, class): (&u32, &Held)| format!("{from}+ {:.3}", class.share());
         let by = |words: Vec<String>| words.join(" ");
         println!(
-            "{name},{count:?},{budget},{seconds},{seed},{},{:.4},{:.4},{:.4},{:.4},{:.3},{:.3},{:.3},{},{}",
+            "{name},{count:?},{budget},{seconds},{seed},{},{:.4},{:.4},{:.4},{:.4},{:.3},{:.3},{:.3},{},{},{},{},{},{},{}",
             found.requests,
             known.stated / known.looks,
             known.truth / known.looks,
@@ -70,6 +73,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             found.within.share(),
             rates.share(),
             rates.above / rates.tested,
+            found.verdicts.told,
+            found.verdicts.minor,
+            found.verdicts.unseen,
+            found.verdicts.false_alarms,
+            found.verdicts.same,
             by(CLASSES.iter().zip(&found.by_visits).map(excess).collect()),
             by(CLASSES.iter().zip(&found.rates).map(held).collect()),
         );

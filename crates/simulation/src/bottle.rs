@@ -2,10 +2,11 @@
 //! web that exists in memory.
 //!
 //! A run is decided by its seed: latencies, silence, pages that come and go, robots.txt that cannot
-//! be had, hosts that move, kills that drop what is not committed, steps of the wall's clock. After
+//! be had, hosts that move, kills that drop what is not committed, full disks, steps of the wall's clock. After
 //! every step the servers' record is checked for politeness (W3, W4), the order of writes (W6) and
-//! forbidden addresses (W11); at the end, that no URL is known twice (W2), that every page that can
-//! be had was had, and that each of them is still being visited.
+//! forbidden addresses (W11), and that hosts are left alone for as long as they asked; at the end, that no URL is
+//! known twice (W2), that every page that can be had was had, that each of them is still being visited, and that
+//! what is said of them, and how fresh they are, is true.
 
 mod disk;
 mod faults;
@@ -56,6 +57,8 @@ pub struct BottleSpec {
     pub calm: f64,
     /// How often the robot is killed in the stormy part.
     pub kills: u32,
+    /// How often its disk is full in that part: it stops, and is started again when there is room.
+    pub full_disks: u32,
     /// How often the wall's clock is set.
     pub clock_steps: u32,
     /// Seconds between two requests to a host or address.
@@ -149,7 +152,9 @@ impl Bottle {
             at: START,
             wall: START,
         };
-        let robot = killable::open(&config, &rules, now, 0, None)?;
+        // nothing was asked before the first start
+        let flaw = spec.flaw.filter(|&flaw| flaw != Flaw::NoOpening);
+        let robot = killable::open(&config, &rules, now, 0, flaw)?;
         let mut bottle = Self {
             config,
             rules,
@@ -216,6 +221,7 @@ impl Bottle {
                     }
                     Happening::Commit => events.extend(self.commit()?),
                     Happening::Kill => self.kill()?,
+                    Happening::DiskFull => self.fill_disk()?,
                     Happening::Restart => self.restart()?,
                     Happening::ClockStep(step) => self.wall += step,
                 }

@@ -21,10 +21,13 @@ fn site(pages: usize, every: f64, home: f64, days: f64) -> BottleSpec {
             silent: 0.0,
             slowest: 0.2,
             patience: None,
+            robots_hold: None,
+            crowd: 0,
         },
         stormy: 0.0,
         calm: days * DAY,
         kills: 0,
+        full_disks: 0,
         clock_steps: 0,
         interval: 1.0,
         connections: 64,
@@ -186,6 +189,66 @@ fn whoever_asks_for_patience_keeps_nobody_else_waiting() {
         let sum = |visits: &[i32]| f64::from(visits[hours..hours + 3].iter().sum::<i32>());
         let (alone, beside) = (sum(&alone), sum(&beside));
         assert!(beside >= 0.85 * alone, "hour {hours}: {beside} of {alone}");
+    }
+}
+
+/// New pages that cannot be had keep nobody waiting: a host that asks for a day of patience while most of its
+/// pages were never seen takes nothing from the revisits of others, which could use all that is allowed.
+#[test]
+fn new_pages_that_cannot_be_had_leave_their_share_to_revisits() {
+    const PAGES: usize = 60;
+    const HOSTS: usize = 21;
+    let visits = |patience| {
+        let mut spec = site(PAGES, 600.0, 60.0, 0.02);
+        spec.web.hosts = HOSTS;
+        spec.web.patience = patience;
+        spec.revisit = Revisit {
+            budget: "100%".into(),
+            least_interval: "0".into(),
+            least_chance: 0.0,
+            ..Revisit::default()
+        };
+        let report = run(spec);
+        let first = report.by_page[&0][0];
+        let others = report.by_page.iter().filter(|(page, _)| **page >= PAGES);
+        let late = others.flat_map(|(_, visits)| visits.iter());
+        // by then all others know all their pages
+        late.filter(|&&at| at - first > 1000.0).count() as f64
+    };
+    let (alone, beside) = (visits(None), visits(Some((20.0, DAY))));
+    println!("{alone} revisits without, {beside} beside new pages that wait");
+    let few = Config::default().budget.requests_per_second * 0.1 * 728.0;
+    assert!(alone > 1.5 * few, "{alone} show nothing");
+    assert!(beside >= 0.9 * alone, "{beside} of {alone}");
+}
+
+/// A host that answers nothing but 503 is asked at ever longer intervals, whether the robot is killed
+/// meanwhile or not. A kill may cost the last step, which was not on disk yet.
+#[test]
+fn back_off_goes_on_after_a_restart() {
+    const PAGES: usize = 14;
+    const TROUBLE: f64 = 20.0;
+    for (seed, kills) in [(1, 0), (2, 4), (3, 12), (4, 12)] {
+        let mut spec = site(PAGES, 3600.0, 3600.0, 0.0);
+        spec.web.hosts = 4;
+        spec.web.patience = Some((TROUBLE, 0.0));
+        (spec.seed, spec.kills) = (seed, kills);
+        (spec.stormy, spec.calm) = (40_000.0, 4000.0);
+        spec.revisit.budget = "100%".into();
+        spec.revisit.least_interval = "0".into();
+        spec.revisit.least_chance = 0.0;
+        let report = run(spec);
+        let first = report.by_page[&0][0];
+        let of_host = report.by_page.iter().filter(|(page, _)| **page < PAGES);
+        let mut asked: Vec<f64> = of_host.flat_map(|(_, visits)| visits.clone()).collect();
+        asked.retain(|at| at - first > TROUBLE);
+        asked.sort_by(f64::total_cmp);
+        let gaps: Vec<f64> = asked.windows(2).map(|two| two[1] - two[0]).collect();
+        println!("{kills} kills: {gaps:.0?}");
+        let least = (0..).map(|step| (2.5 * 2f64.powi(step)).min(1800.0));
+        let early = gaps.iter().zip(least).find(|(gap, least)| **gap < *least);
+        assert_eq!(early, None, "{kills} kills: {gaps:?}");
+        assert!(gaps.len() >= 12, "it is asked again all the same: {gaps:?}");
     }
 }
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 use desk::bad_input::BadInput;
 use desk::terminal::plain;
 use parse::Shown;
-use parse::change::{Memory, Noise, Verdict};
+use parse::change::{Apart, Memory, Noise, Verdict};
 use robot::watch::Watch;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -64,7 +64,8 @@ pub fn run(arguments: &Arguments, watch: &Watch) -> Result<()> {
                 if is_same {
                     memory.after_same()
                 } else {
-                    memory.after(&copy.text, arguments.apart)
+                    let apart = arguments.apart.map(|seconds| Apart::of(seconds, None));
+                    memory.after(&copy.text, apart.unwrap_or_default())
                 }
             }
         };

@@ -20,6 +20,8 @@ pub(super) struct Numbers {
     /// Numbers below this are left to the pages that had them in an earlier run.
     kept: u32,
     count: usize,
+    /// A mistake on purpose.
+    pub stay_away: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +102,8 @@ impl Numbers {
     pub fn take(&mut self, page: PageId) -> Option<Number> {
         let number = self.get(page)?;
         self.number[page.index()] = NONE;
-        self.pages[number.index()] = VACANT;
+        let away = self.stay_away && self.is_away(number);
+        self.pages[number.index()] = Slot { away, ..VACANT };
         self.count -= 1;
         if self.kept == 0 {
             self.free.push(Reverse(number.0));

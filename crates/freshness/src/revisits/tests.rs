@@ -1,3 +1,4 @@
+mod growth;
 mod limits;
 mod restart;
 

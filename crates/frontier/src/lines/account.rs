@@ -1,6 +1,6 @@
 //! The account of who wants connections, and of what politeness allows.
 
-use super::allowance::{Part, Sum};
+use super::allowance::Part;
 use super::line::{Place, Trust};
 use super::share::Groups;
 use super::{AddressId, Lines, Manners};
@@ -10,6 +10,15 @@ use ground::HostId;
 const SOON: f64 = 60.0;
 /// Due pages of a host that count for each request that may be under way to it.
 const DUE_A_CONNECTION: usize = 4;
+
+/// Whose requests are counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Account {
+    /// Those of all hosts.
+    All,
+    /// Those of hosts whose new pages may have their turn soon.
+    New,
+}
 
 impl Lines {
     pub(super) fn site_of(&self, host: HostId) -> Groups {
@@ -33,32 +42,43 @@ impl Lines {
     /// A host stands there from now on.
     pub(super) fn stand(&mut self, host: HostId, place: Place) {
         self.hosts[host.index()].place = place;
-        self.count_due(host);
+        self.count_soon(host);
     }
 
-    /// Keeps account of the due pages whose turn may come soon.
-    fn count_due(&mut self, host: HostId) {
-        let far = self.now + SOON;
-        let closed_until = self.closed_until(host);
-        let line = &mut self.hosts[host.index()];
-        let soon = match line.place {
-            Place::Unopened | Place::AtAddress => false,
-            Place::Timed => line.courtesy.not_before <= far && closed_until <= self.now,
-            Place::Nowhere | Place::Offered => true,
+    /// Whether the host may be asked soon, unless its neighbours keep it waiting.
+    fn moves(&self, host: HostId) -> bool {
+        let line = &self.hosts[host.index()];
+        let is_free = match line.place {
+            Place::Unopened => false,
+            Place::Timed => {
+                let far = self.now + SOON;
+                line.courtesy.not_before <= far && self.closed_until(host) <= self.now
+            }
+            Place::AtAddress | Place::Nowhere | Place::Offered => true,
         };
+        is_free && !line.barred
+    }
+
+    /// Keeps account of what may have its turn soon: due pages, and what new ones can use.
+    fn count_soon(&mut self, host: HostId) {
+        let moves = self.moves(host);
+        let line = &mut self.hosts[host.index()];
         let most = DUE_A_CONNECTION * usize::from(line.manners.parallel);
-        let counts = if soon && !line.barred {
+        let due = if moves && line.place != Place::AtAddress {
             line.due.len().min(most)
         } else {
             0
         };
-        self.due_soon += counts;
-        self.due_soon -= std::mem::replace(&mut line.due_soon, counts);
+        self.due_soon += due;
+        self.due_soon -= std::mem::replace(&mut line.due_soon, due);
+        let of_all = line.allows[Account::All as usize];
+        let of_new = of_all.filter(|_| moves && line.has_new());
+        self.allow(host, Account::New, of_new);
     }
 
     /// Keeps account of which sites and networks want connections, and what is due soon.
     pub(super) fn claim(&mut self, host: HostId) {
-        self.count_due(host);
+        self.count_soon(host);
         let line = &mut self.hosts[host.index()];
         let waits = !line.is_empty() && !line.barred;
         let wants = waits || line.under_way > 0 || line.is_resolving();
@@ -90,18 +110,15 @@ impl Lines {
     }
 
     fn uncount_allowed(&mut self, host: HostId) {
-        let line = &mut self.hosts[host.index()];
-        if let Some(part) = line.part.take() {
-            self.change_allowed(self.hosts[host.index()].address, part, Sum::remove);
-        }
+        self.allow(host, Account::All, None);
+        self.allow(host, Account::New, None);
     }
 
     /// Keeps account of what politeness allows. A host that is not opened, or barred, promises nothing.
     pub(super) fn count_allowed(&mut self, host: HostId) {
-        self.uncount_allowed(host);
-        let line = &mut self.hosts[host.index()];
+        let line = &self.hosts[host.index()];
         if line.trust == Trust::Unopened || line.barred {
-            return;
+            return self.uncount_allowed(host);
         }
         let Manners {
             interval, parallel, ..
@@ -113,23 +130,32 @@ impl Lines {
             courtesy.response,
             parallel,
         );
-        line.part = Some(part);
-        self.change_allowed(self.hosts[host.index()].address, part, Sum::add);
+        self.allow(host, Account::All, Some(part));
+        self.count_soon(host);
     }
 
-    fn change_allowed(
-        &mut self,
-        address: Option<AddressId>,
-        part: Part,
-        change: fn(&mut Sum, Part),
-    ) {
-        if let Some(number) = address {
-            let sum = &mut self.addresses[number.index()].allowed;
-            self.allowed -= sum.in_turn();
-            change(sum, part);
-            self.allowed += sum.in_turn();
-        } else {
-            change(&mut self.allowed_elsewhere, part);
+    /// What the host adds to an account from now on.
+    fn allow(&mut self, host: HostId, account: Account, part: Option<Part>) {
+        let account = account as usize;
+        let line = &mut self.hosts[host.index()];
+        let before = std::mem::replace(&mut line.allows[account], part);
+        if before == part {
+            return;
+        }
+        let address = line.address;
+        let sum = match address {
+            Some(number) => &mut self.addresses[number.index()].allowed[account],
+            None => &mut self.allowed_elsewhere[account],
+        };
+        let in_turn = sum.in_turn();
+        if let Some(before) = before {
+            sum.remove(before);
+        }
+        if let Some(part) = part {
+            sum.add(part);
+        }
+        if address.is_some() {
+            self.allowed[account] += sum.in_turn() - in_turn;
         }
     }
 }

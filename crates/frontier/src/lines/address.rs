@@ -30,8 +30,8 @@ pub(super) struct Address {
     pub offered: bool,
     /// It has a place among the instants.
     pub timed: bool,
-    /// What its hosts allow.
-    pub allowed: Sum,
+    /// What its hosts allow, by account.
+    pub allowed: [Sum; 2],
     line: BinaryHeap<Reverse<(u64, u64, HostId)>>,
     /// The next turn of each site that has hosts here.
     next: HashMap<GroupId, u64>,
@@ -49,7 +49,7 @@ impl Address {
             not_before: 0.0,
             offered: false,
             timed: false,
-            allowed: Sum::default(),
+            allowed: [Sum::default(); 2],
             line: BinaryHeap::new(),
             next: HashMap::new(),
             served: 1,

@@ -88,8 +88,8 @@ pub(super) struct Line {
     pub trust: Trust,
     /// It is another's, or not ours alone yet: nothing is asked of it.
     pub barred: bool,
-    /// What it adds to what politeness allows.
-    pub part: Option<Part>,
+    /// What it adds to what politeness allows, by account.
+    pub allows: [Option<Part>; 2],
     /// It is counted among those who want connections.
     pub claims: bool,
     pub asking_robots: bool,
@@ -132,7 +132,7 @@ impl Line {
             place: Place::Nowhere,
             due_soon: 0,
             barred: false,
-            part: None,
+            allows: [None; 2],
             claims: false,
             asking_robots: false,
             untried_rules: false,
@@ -159,7 +159,8 @@ impl Line {
         !self.has_new() && self.due.is_empty() && self.errands.is_empty()
     }
 
-    fn has_new(&self) -> bool {
+    /// Whether something waits to be fetched for the first time.
+    pub fn has_new(&self) -> bool {
         self.new_waiting() > 0
     }
 
@@ -253,12 +254,12 @@ impl Line {
         self.robots_until <= now && !self.untried_rules
     }
 
-    /// Rules were read.
-    pub fn rules_read(&mut self, until: f64) {
+    /// Rules were read; by mistake they may expire before they are used.
+    pub fn rules_read(&mut self, until: f64, expire_unused: bool) {
         self.asking_robots = false;
         self.robots_until = until;
-        self.untried_rules = true;
-        self.sitting = VISITS_A_SITTING;
+        self.untried_rules = !expire_unused;
+        self.sitting = if expire_unused { 0 } else { VISITS_A_SITTING };
     }
 
     /// There are no rules to go by: they must be asked for again before any visit.

@@ -334,6 +334,41 @@ fn pages_of_hosts_that_do_not_move_are_not_due_soon() {
 }
 
 #[test]
+fn new_pages_can_use_what_their_hosts_allow() {
+    let mut lines = Lines::new(fixed(2.0), 0.0);
+    let one = open_host(&mut lines, address(1));
+    let neighbour = open_host(&mut lines, address(1));
+    let other = open_host(&mut lines, address(2));
+    let known = open_host(&mut lines, address(3));
+    let at = |lines: &mut Lines, now: f64| {
+        lines.due_soon(now);
+        lines.allowed_to_new()
+    };
+    lines.push_due(known, PageId(0));
+    assert_eq!(at(&mut lines, 0.0), 0.0);
+    lines.push_new(one, PageId(1));
+    lines.push_new(one, PageId(2));
+    assert_eq!(at(&mut lines, 0.0), 0.5);
+    lines.push_part(neighbour, PageId(3));
+    assert_eq!(at(&mut lines, 0.0), 0.5, "of one address");
+    lines.push_new(other, PageId(4));
+    assert_eq!(at(&mut lines, 0.0), 1.0);
+    // what is under way waits no more
+    let begun: Vec<_> = (0..3).map(|_| visit(lines.next(1.0))).collect();
+    assert_eq!(begun, [(known, 0), (one, 1), (other, 4)]);
+    assert_eq!(at(&mut lines, 1.0), 0.5);
+    // whoever asks for a day has nothing to use
+    lines.take_pages(neighbour);
+    let busy = Answer::Slower {
+        retry_after: Some(86_400.0),
+    };
+    lines.ended(one, address(1), 2.0, busy, 0);
+    assert_eq!((lines.new_waiting(), at(&mut lines, 3.0)), (1, 0.0));
+    assert!(lines.allowed_per_second() > 0.5);
+    assert!(at(&mut lines, 86_402.0) > 0.0);
+}
+
+#[test]
 fn an_address_puts_up_with_what_its_most_delicate_host_does() {
     let mut lines = Lines::new(fixed(0.0), 0.0);
     let bold = |lines: &mut Lines, at: IpAddr| {

@@ -1,5 +1,6 @@
 //! What the lines tell of themselves.
 
+use super::account::Account;
 use super::line::Place;
 use super::{Lines, is_later};
 use crate::politeness::Courtesy;
@@ -121,7 +122,17 @@ impl Lines {
 
     /// Requests per second that politeness allows as things stand, by host and by address.
     pub fn allowed_per_second(&self) -> f64 {
-        self.allowed.max(0.0) + self.allowed_elsewhere.at_once()
+        self.allowed(Account::All)
+    }
+
+    /// Of these, what new pages that wait can use at present.
+    pub fn allowed_to_new(&self) -> f64 {
+        self.allowed(Account::New)
+    }
+
+    fn allowed(&self, account: Account) -> f64 {
+        let account = account as usize;
+        self.allowed[account].max(0.0) + self.allowed_elsewhere[account].at_once()
     }
 
     /// When a host has its next turn; infinite while all that wait, wait for an answer.

@@ -1,57 +1,51 @@
 //! Territories by name, so that a million of them cost a link no more than one.
 
-use std::collections::{HashMap, HashSet};
-
 use suffixes::registrable;
 use url::{Position, Url};
 
 use super::names::{Territory, is_under, page_of};
+use super::table::Table;
 
 /// All that seeds, prefixes and suffixes bring into scope.
 #[derive(Debug, Clone, Default)]
 pub struct Index {
     /// Names, with all under them.
-    under: HashSet<Box<str>>,
+    under: Table,
     /// Registrable domains.
-    domains: HashSet<Box<str>>,
-    /// By host: ports and beginnings of paths, sorted, none of which begins with another.
-    places: HashMap<Box<str>, Vec<Place>>,
+    domains: Table,
+    /// Hosts, each with its [`Places`].
+    hosts: Table,
     /// Pages, without their scheme.
-    pages: HashSet<Box<str>>,
+    pages: Table,
 }
 
 /// A port, none for the scheme's own, and the beginning of a path.
-type Place = (Option<u16>, Box<str>);
+type Place<'a> = (Option<u16>, &'a [u8]);
 
 impl Index {
     pub fn new(territories: impl Iterator<Item = Territory>) -> Self {
-        let mut index = Self::default();
+        let [mut under, mut domains, mut pages] = [const { Vec::new() }; 3];
+        let mut places = Vec::new();
         for territory in territories {
-            let (host, port, path) = match territory {
-                Territory::Under(name) => {
-                    index.under.insert(name.into());
-                    continue;
-                }
-                Territory::Registrable(domain) => {
-                    index.domains.insert(domain.into());
-                    continue;
-                }
-                Territory::Page(page) => {
-                    index.pages.insert(page.into());
-                    continue;
-                }
-                Territory::Host(host, port) => (host, port, String::new()),
-                Territory::Prefix(host, port, path) => (host, port, path),
-            };
-            let places = index.places.entry(host.into()).or_default();
-            places.push((port, path.into()));
+            match territory {
+                Territory::Under(name) => under.push(name),
+                Territory::Registrable(domain) => domains.push(domain),
+                Territory::Page(page) => pages.push(page),
+                Territory::Host(host, port) => places.push((host, port, String::new())),
+                Territory::Prefix(host, port, path) => places.push((host, port, path)),
+            }
         }
-        for places in index.places.values_mut() {
-            places.sort_unstable();
-            places.dedup_by(|later, kept| later.0 == kept.0 && later.1.starts_with(&*kept.1));
-            places.shrink_to_fit();
+        places.sort_unstable();
+        let hosts = places.chunk_by(|a, b| a.0 == b.0);
+        let hosts: Vec<_> = hosts
+            .map(|places| (places[0].0.as_str(), Places::pack(places)))
+            .collect();
+        Self {
+            under: names(under),
+            domains: names(domains),
+            pages: names(pages),
+            hosts: Table::new(hosts.iter().map(|(host, places)| (*host, &places[..]))),
         }
-        index
     }
 
     /// Whether the URL, whose host is `host`, lies in one of them.
@@ -59,7 +53,7 @@ impl Index {
         self.is_under(host)
             || self.is_in_domain(host)
             || self.is_at_place(url, host)
-            || (!self.pages.is_empty() && self.pages.contains(page_of(url)))
+            || self.pages.has(page_of(url))
     }
 
     fn is_under(&self, host: &str) -> bool {
@@ -70,7 +64,7 @@ impl Index {
         let below = host.match_indices('.').map(|(dot, _)| &host[dot + 1..]);
         std::iter::once(host)
             .chain(below)
-            .any(|name| self.under.contains(name))
+            .any(|name| self.under.has(name))
     }
 
     fn is_in_domain(&self, host: &str) -> bool {
@@ -78,24 +72,88 @@ impl Index {
             return false;
         }
         // a suffix of the list may stand below the domain, and then others own what is there
-        let is_one = |domain| self.domains.contains(domain) && is_under(host, domain);
-        self.domains.contains(host) || registrable(host).is_some_and(is_one)
+        let is_one = |domain| self.domains.has(domain) && is_under(host, domain);
+        self.domains.has(host) || registrable(host).is_some_and(is_one)
     }
 
     fn is_at_place(&self, url: &Url, host: &str) -> bool {
-        if self.places.is_empty() {
-            return false;
+        self.hosts.get(host).is_some_and(|places| {
+            let path = &url[Position::BeforePath..Position::AfterQuery];
+            Places(places).hold((url.port(), path.as_bytes()))
+        })
+    }
+}
+
+/// A table of names to which nothing belongs.
+fn names(mut names: Vec<String>) -> Table {
+    names.sort_unstable();
+    names.dedup();
+    Table::new(names.iter().map(|name| (name.as_str(), &[][..])))
+}
+
+/// Ports and beginnings of paths, sorted, none of which begins with another: where each ends, then each after
+/// the other.
+struct Places<'a>(&'a [u8]);
+
+/// Bytes of a number.
+const NUMBER: usize = 4;
+/// Stands for the scheme's own port.
+const OWN: u32 = u32::MAX;
+
+impl<'a> Places<'a> {
+    /// Of one host; sorted.
+    fn pack(places: &[(String, Option<u16>, String)]) -> Vec<u8> {
+        let mut kept: Vec<Place> = Vec::new();
+        for (_, port, path) in places {
+            let is_held = |last: &Place| last.0 == *port && path.as_bytes().starts_with(last.1);
+            if !kept.last().is_some_and(is_held) {
+                kept.push((*port, path.as_bytes()));
+            }
         }
-        let Some(places) = self.places.get(host) else {
-            return false;
+        let mut packed = (kept.len() as u32).to_le_bytes().to_vec();
+        let mut end = NUMBER * (1 + kept.len());
+        for (_, path) in &kept {
+            end += NUMBER + path.len();
+            packed.extend((end as u32).to_le_bytes());
+        }
+        for (port, path) in kept {
+            packed.extend(port.map_or(OWN, u32::from).to_le_bytes());
+            packed.extend(path);
+        }
+        packed
+    }
+
+    fn number(&self, at: usize) -> u32 {
+        let bytes = self.0[at..].first_chunk().copied();
+        u32::from_le_bytes(bytes.unwrap_or_default())
+    }
+
+    fn get(&self, number: usize) -> Place<'a> {
+        // the place before it ends where it begins, and the first after all the ends
+        let count = self.number(0) as usize;
+        let begin = match number {
+            0 => NUMBER * (1 + count),
+            _ => self.number(NUMBER * number) as usize,
         };
-        let port = url.port();
-        let path = &url[Position::BeforePath..Position::AfterQuery];
+        let end = self.number(NUMBER * (number + 1)) as usize;
+        let port = u16::try_from(self.number(begin)).ok();
+        (port, &self.0[begin + NUMBER..end])
+    }
+
+    fn hold(&self, (port, path): Place<'_>) -> bool {
         // all between a beginning of the path and the path have that beginning, and are not kept
-        let after = places.partition_point(|(at, start)| (*at, &**start) <= (port, path));
+        let (mut after, mut end) = (0, self.number(0) as usize);
+        while after < end {
+            let middle = usize::midpoint(after, end);
+            if self.get(middle) <= (port, path) {
+                after = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
         after.checked_sub(1).is_some_and(|last| {
-            let (at, start) = &places[last];
-            *at == port && path.starts_with(&**start)
+            let (at, start) = self.get(last);
+            at == port && path.starts_with(start)
         })
     }
 }

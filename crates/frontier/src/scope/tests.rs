@@ -381,3 +381,33 @@ fn each_seed_may_have_a_reach_of_its_own() {
         "{rule}"
     );
 }
+
+/// Each link was held against one seed after the other.
+#[test]
+fn a_link_costs_as_much_with_ten_thousand_times_the_seeds() {
+    let cost = |seeds: usize, reach: Reach| {
+        let seed = |i| url(&format!("https://www.site{i}.org/docs/{i}/"));
+        let seeds: Vec<Url> = (0..seeds).map(seed).collect();
+        let config = ScopeConfig {
+            reach,
+            ..ScopeConfig::default()
+        };
+        let scope = Scope::new(&config, &seeds).expect("a scope");
+        let link = |i: usize| url(&format!("https://www.site{i}.net/docs/{i}/page.html"));
+        let links: Vec<Url> = (0..2000).map(link).collect();
+        let mut times: Vec<_> = links
+            .chunks(50)
+            .map(|some| {
+                let begun = std::time::Instant::now();
+                assert!(!some.iter().any(|link| scope.judge(link, 3).is_in()));
+                begun.elapsed()
+            })
+            .collect();
+        times.sort();
+        times[times.len() / 4].as_secs_f64()
+    };
+    for reach in [Reach::Site, Reach::Domain, Reach::Host, Reach::Prefix] {
+        let (few, many) = (cost(10, reach), cost(100_000, reach));
+        assert!(many < 20.0 * few, "{reach:?}: {many} s instead of {few}");
+    }
+}

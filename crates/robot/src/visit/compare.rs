@@ -6,7 +6,7 @@ use crate::message::VisitResult;
 use crate::notes::{Cut, Notes};
 use fetch::{Exchange, Validators};
 use parse::PageText;
-use parse::change::{Memory, Noise, Verdict};
+use parse::change::{Apart, Memory, Noise, Verdict};
 use storage::{Digest, Outcome, PageRow, PageState};
 
 /// What a visit says of its page.
@@ -144,8 +144,7 @@ fn judge(row: &PageRow, answer: &Answer, at: f64) -> (Outcome, Notes) {
     }
     let verdict = match Notes::of(row).memory {
         Some(memory) => {
-            let seconds = row.last_visit.map(|last| at - last as f64 / 1e3);
-            notes.memory = Some(memory.after(text, seconds));
+            notes.memory = Some(memory.after(text, apart(row, at)));
             memory.judge(text)
         }
         // there was no room for it
@@ -159,6 +158,15 @@ fn judge(row: &PageRow, answer: &Answer, at: f64) -> (Outcome, Notes) {
             (Outcome::Minor, notes)
         }
     }
+}
+
+/// How far this look is from the last, by how far apart they usually are.
+fn apart(row: &PageRow, at: f64) -> Apart {
+    let Some((first, last)) = row.first_visit.zip(row.last_visit) else {
+        return Apart::default();
+    };
+    let usual = (row.visits > 1).then(|| (last - first) as f64 / 1e3 / f64::from(row.visits - 1));
+    Apart::of(at - last as f64 / 1e3, usual)
 }
 
 /// The notes of a row after a look that found the very same.

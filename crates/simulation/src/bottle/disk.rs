@@ -6,6 +6,15 @@ use rand::RngExt;
 use robot::message::{Event, Stored, Write};
 
 impl Bottle {
+    /// Whether it is never written, by mistake.
+    pub(super) fn is_forgotten(&self, write: &Write) -> bool {
+        match write {
+            Write::Host { .. } => self.spec.flaw == Some(Flaw::HostsForgotten),
+            Write::Learnt(_) => self.spec.flaw == Some(Flaw::LessonsForgotten),
+            _ => false,
+        }
+    }
+
     pub(super) fn pass_on(&mut self, mut write: Write) {
         if let Write::Visited(visited) = &mut write {
             let page = visited.done.page;
@@ -23,6 +32,9 @@ impl Bottle {
                 _ => {}
             }
         }
+        if self.is_forgotten(&write) {
+            return;
+        }
         if self.robot().writes.is_empty() {
             let slow = self.at < self.web.calm && self.random.random::<f64>() < 0.1;
             let wait = if slow { SLOW_COMMITS } else { COMMITS };
@@ -32,6 +44,9 @@ impl Bottle {
     }
 
     pub(super) fn commit(&mut self) -> Result<Option<Event>, String> {
+        for (host, until) in std::mem::take(&mut self.robot().asked) {
+            self.record.promise(host, until);
+        }
         let writes = std::mem::take(&mut self.robot().writes);
         if writes.is_empty() {
             return Ok(None);

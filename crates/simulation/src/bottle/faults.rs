@@ -6,6 +6,7 @@ use super::{Bottle, COMMITS, START};
 use rand::RngExt;
 use robot::clock::Now;
 use robot::config::Config;
+use robot::message::Event;
 use robot::view::PageWait;
 use robot::{moving, state_directory};
 use std::collections::BTreeMap;
@@ -25,6 +26,33 @@ pub enum Flaw {
     NoOpening,
     /// DNS is believed whatever it says.
     AnyAddress,
+    /// What hosts asked for is not written down.
+    HostsForgotten,
+    /// What was learnt of all pages together is not written down.
+    LessonsForgotten,
+    /// The keeper is told "unchanged" of pages that changed.
+    ChangesUnheard,
+    /// The keeper is told that pages failed which are gone.
+    GoneUnheard,
+    /// One of the keeper's own.
+    Keeper(robot::keeper::Flaw),
+}
+
+impl Flaw {
+    /// All but those that one site must be hostile for.
+    pub const ALL: [Self; 11] = [
+        Self::WallClock,
+        Self::NoMemos,
+        Self::StoredTooSoon,
+        Self::NoOpening,
+        Self::AnyAddress,
+        Self::HostsForgotten,
+        Self::LessonsForgotten,
+        Self::ChangesUnheard,
+        Self::GoneUnheard,
+        Self::Keeper(robot::keeper::Flaw::NumbersStayAway),
+        Self::Keeper(robot::keeper::Flaw::RulesExpireUnused),
+    ];
 }
 
 impl Bottle {
@@ -32,6 +60,10 @@ impl Bottle {
         for _ in 0..self.spec.kills {
             let at = START + self.random.random::<f64>() * self.spec.stormy;
             self.happen(at, Happening::Kill);
+        }
+        for _ in 0..self.spec.full_disks {
+            let at = START + self.random.random::<f64>() * self.spec.stormy;
+            self.happen(at, Happening::DiskFull);
         }
         for seconds in self.spec.restarts.clone() {
             self.happen(START + seconds, Happening::Restart);
@@ -52,7 +84,10 @@ impl Bottle {
             .filter(|timed| {
                 matches!(
                     timed.2,
-                    Happening::Kill | Happening::Restart | Happening::ClockStep(_)
+                    Happening::Kill
+                        | Happening::DiskFull
+                        | Happening::Restart
+                        | Happening::ClockStep(_)
                 )
             })
             .collect();
@@ -87,6 +122,18 @@ impl Bottle {
         Ok(())
     }
 
+    /// Nothing can be written: the robot is told so by its archivist, and asks for nothing more.
+    pub(super) fn fill_disk(&mut self) -> Result<(), String> {
+        let now = self.now();
+        let broken = Event::Broken("no space left on device".into());
+        let keeper = &mut self.robot().keeper;
+        let actions = keeper.step(now, [broken]);
+        if !actions.jobs.is_empty() || !keeper.is_done() {
+            return Err("a robot that cannot write goes on".into());
+        }
+        self.kill()
+    }
+
     /// The robot is stopped in good order, and started again at once; later if it has something to do
     /// before a new one would do anything.
     pub(super) fn restart(&mut self) -> Result<(), String> {
@@ -99,8 +146,10 @@ impl Bottle {
             self.happen(self.at + COMMITS, Happening::Restart);
             return Ok(());
         }
-        let last = robot.keeper.close(now);
-        (robot.archivist.write(last)).map_err(|error| error.to_string())?;
+        let mut last = robot.keeper.close(now);
+        last.retain(|write| !self.is_forgotten(write));
+        let written = self.robot().archivist.write(last);
+        written.map_err(|error| error.to_string())?;
         let before = self.prospects_by_url();
         self.robot = None;
         if self.spec.moves {

@@ -10,6 +10,7 @@ pub(super) enum Happening {
     Ended(u64, Vec<Event>),
     Commit,
     Kill,
+    DiskFull,
     Restart,
     ClockStep(f64),
 }

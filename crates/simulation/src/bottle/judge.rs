@@ -4,7 +4,12 @@ use super::web::Web;
 use super::{Bottle, BottleReport, START};
 use robot::state_directory;
 use std::collections::HashSet;
-use storage::{PageId, Reader};
+use storage::{PageId, PageState, Reader};
+use url::Url;
+
+/// Stated freshness and the truth are as near as that, but for chance.
+const TRUE_WITHIN: f64 = 0.03;
+const SIGMAS: f64 = 5.0;
 
 impl Bottle {
     /// What is said of when pages are due, and why, agrees with what is said of their last visits.
@@ -35,8 +40,64 @@ impl Bottle {
         Ok(())
     }
 
+    /// What `status` counts is what the store has.
+    fn counts_what_is_there(&mut self, reader: &Reader) -> Result<(), String> {
+        let (mut copies, mut gone) = (0, 0);
+        for page in 0..reader.page_count().map_err(|e| e.to_string())? {
+            let row = reader.page(PageId(page)).map_err(|e| e.to_string())?;
+            match row.map(|row| row.state) {
+                Some(PageState::Live | PageState::Redirect) => copies += 1,
+                Some(PageState::Gone) => gone += 1,
+                _ => {}
+            }
+        }
+        let now = self.now();
+        let status = self.robot().keeper.status_at(now);
+        let told = (status.pages_fetched, status.pages_gone);
+        if told != (copies, gone) {
+            return Err(format!(
+                "the store has {copies} copies and {gone} pages that are gone, the robot tells of {told:?}"
+            ));
+        }
+        Ok(())
+    }
+
+    /// The freshness that is stated of pages with five visits is true, as far as so few pages tell.
+    fn states_the_truth(&mut self, reader: &Reader, end: f64) -> Result<(), String> {
+        let (mut pages, mut stated, mut variance, mut fresh) = (0.0, 0.0, 0.0, 0.0);
+        for (page, wait) in (0..).map(PageId).zip(self.prospects()) {
+            let url = reader.address(page).map_err(|e| e.to_string())?.url;
+            let url = Url::parse(&url).map_err(|e| e.to_string())?;
+            let host = url.host_str().and_then(Web::host_of);
+            let number = host.and_then(|host| self.web.find(host, url.path()));
+            let (Some(chance), Some(number)) = (wait.chance_fresh, number) else {
+                continue;
+            };
+            let visits = self.record.visits.get(&number);
+            let is_plain = self.web.pages[number].redirect.is_none();
+            if let Some(&last) = visits
+                .filter(|v| v.len() >= 5 && is_plain)
+                .and_then(|v| v.last())
+            {
+                let same = self.web.state(number, end) == self.web.state(number, last);
+                pages += 1.0;
+                stated += chance;
+                variance += chance * (1.0 - chance);
+                fresh += f64::from(u8::from(same));
+            }
+        }
+        let allowed: f64 = TRUE_WITHIN * pages + SIGMAS * f64::sqrt(variance + 1.0);
+        if (stated - fresh).abs() > allowed {
+            return Err(format!(
+                "{stated:.1} of {pages} pages are said to be fresh, {fresh} are"
+            ));
+        }
+        Ok(())
+    }
+
     /// Whether what should happen has happened.
     pub(super) fn judge(mut self, end: f64) -> Result<BottleReport, String> {
+        self.commit()?;
         let reader = Reader::open(&state_directory(&self.config.data.0));
         let reader = reader.map_err(|error| error.to_string())?;
         let mut keys = HashSet::new();
@@ -46,6 +107,8 @@ impl Bottle {
                 return Err(format!("W2: {url} is known twice"));
             }
         }
+        self.counts_what_is_there(&reader)?;
+        self.states_the_truth(&reader, end)?;
         if self.spec.clock_steps == 0 {
             self.agrees_with_itself(&reader)?;
         }
@@ -55,7 +118,7 @@ impl Bottle {
         for (number, page) in self.web.pages.iter().enumerate() {
             let open = !page.forbidden || self.web.robots(page.host, end).0 == 404;
             let refused = self.web.patience(page.host, end).is_some();
-            if !page.is_alive(end) || !open || refused {
+            if !page.is_alive(end) || !open || refused || Web::is_crowd(page.host) {
                 continue;
             }
             let visits = self

@@ -23,6 +23,8 @@ pub(super) struct Robot {
     pub writes: Vec<Write>,
     /// Pages whose visits are among that.
     pub unwritten: HashSet<u32>,
+    /// Hosts that asked to be left alone, and until when: among that, too.
+    pub asked: Vec<(usize, f64)>,
 }
 
 /// Starts the robot on what its store has.
@@ -59,6 +61,9 @@ pub(super) fn open(
         learnt,
     )
     .map_err(|error| error.to_string())?;
+    if let Some(Flaw::Keeper(flaw)) = flaw {
+        keeper.plant(flaw);
+    }
     keeper
         .restore(before, &store, &mut Losses::default())
         .map_err(told)?;
@@ -83,5 +88,6 @@ pub(super) fn open(
         intake: Intake::new(config, rules.clone()),
         writes: vec![Write::Links(seeds.collect())],
         unwritten: HashSet::new(),
+        asked: Vec::new(),
     })
 }

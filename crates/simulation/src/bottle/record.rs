@@ -15,6 +15,8 @@ struct Asked {
 pub(super) struct Record {
     hosts: HashMap<usize, Asked>,
     addresses: HashMap<IpAddr, Asked>,
+    /// Until when hosts asked to be left alone, as far as that is on the robot's disk.
+    promised: HashMap<usize, f64>,
     /// For each page, when it was asked for.
     pub visits: HashMap<usize, Vec<f64>>,
     pub requests: u64,
@@ -41,6 +43,14 @@ impl Record {
     /// A request begins; what is wrong with it, if something is.
     pub fn begin(&mut self, host: usize, ip: IpAddr, at: f64, interval: f64) -> Result<(), String> {
         self.requests += 1;
+        if let Some(&until) = self.promised.get(&host)
+            && at < until - 1e-3
+        {
+            let early = until - at;
+            return Err(format!(
+                "host {host} is asked {early:.1} s before it allowed it"
+            ));
+        }
         if let Some(asked) = self.hosts.get(&host) {
             let checked = asked.check(at, interval);
             checked.map_err(|what| format!("W3, W4: host {host}: {what}"))?;
@@ -66,6 +76,11 @@ impl Record {
         };
         self.hosts.insert(host, ended);
         self.addresses.insert(ip, ended);
+    }
+
+    /// The robot knows for good that the host is to be left alone until then.
+    pub fn promise(&mut self, host: usize, until: f64) {
+        self.promised.insert(host, until);
     }
 
     /// The robot is dead: all its connections are closed.

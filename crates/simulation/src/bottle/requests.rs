@@ -7,11 +7,12 @@ use fetch::AddressRules;
 use frontier::politeness::Answer;
 use frontier::robots::{Fetched, Standing};
 use rand::RngExt;
-use robot::message::{Event, Job, Progress, Task, Visit};
+use robot::message::{Event, Job, Progress, Task, Visit, VisitResult};
 use robot::reading::Standpoint;
 use robot::{Intake, cause};
 use std::net::IpAddr;
 use std::sync::Arc;
+use storage::{Outcome, PageId};
 use url::Url;
 
 /// What requests under way bring, in bytes per second: little.
@@ -24,6 +25,8 @@ pub(super) struct UnderWay {
     host: usize,
     ip: IpAddr,
     began: f64,
+    /// For so many seconds its host wants to be left alone.
+    asks: Option<f64>,
     /// What is heard if it is given up.
     given_up: Option<Event>,
 }
@@ -32,7 +35,12 @@ impl Bottle {
     /// A job begins; it ends after a while.
     pub(super) fn begin(&mut self, job: Job) -> Result<(), String> {
         let Job { ticket, task } = job;
-        let took = self.web.spec.slowest * self.random.random::<f64>().powi(2);
+        let host = match &task {
+            Task::Robots { url, .. } => url.host_str().and_then(Web::host_of),
+            Task::Visit(visit) => self.host_of(visit.page),
+            Task::Resolve { .. } => None,
+        };
+        let took = self.web.takes(host, self.random.random());
         let silent = self.at < self.web.calm && self.random.random::<f64>() < self.web.spec.silent;
         match task {
             Task::Resolve { name } => {
@@ -65,7 +73,10 @@ impl Bottle {
                     Fetched::Answer { status, body }
                 };
                 let at = self.now().at + took;
-                let standing = Standing::after(previous.as_deref(), fetched, None, at);
+                let mut standing = Standing::after(previous.as_deref(), fetched, None, at);
+                if let (Some(seconds), true) = (self.web.spec.robots_hold, status != 503) {
+                    standing.expires = standing.expires.min(at + seconds);
+                }
                 let robots = Event::Robots {
                     ticket,
                     standing: Arc::new(standing),
@@ -81,11 +92,17 @@ impl Bottle {
                     record: None,
                 };
                 let heard = vec![ended(ticket, silent, took), robots];
-                self.start(ticket, took, (host, address), heard, given_up);
+                self.start(ticket, took, (host, address), None, heard, given_up);
             }
             Task::Visit(visit) => self.visit(ticket, &visit, took, silent)?,
         }
         Ok(())
+    }
+
+    /// The host of a page that the robot knows.
+    fn host_of(&mut self, page: PageId) -> Option<usize> {
+        let known = self.robot().reader.address(page).ok()?;
+        Web::host_of(Url::parse(&known.url).ok()?.host_str()?)
     }
 
     fn visit(&mut self, ticket: u64, visit: &Visit, took: f64, silent: bool) -> Result<(), String> {
@@ -142,7 +159,7 @@ impl Bottle {
             ticket,
             visited: Box::new(given_up),
         };
-        let visited = if silent {
+        let mut visited = if silent {
             self.robot().intake.failed(visit, now, row, 51)
         } else {
             let etag = validators.as_ref().and_then(|v| v.etag.as_deref());
@@ -158,19 +175,35 @@ impl Bottle {
                 .intake
                 .take_in(visit, from, now, row, &exchange, conditional)
         };
+        self.mishear(&mut visited.done.result);
         let visited = Box::new(visited);
         let mut heard = vec![
             ended(ticket, silent, took),
             Event::Visited { ticket, visited },
         ];
-        if let Event::Ended { answer, .. } = &mut heard[0]
-            && let Some(seconds) = self.web.patience(host, self.at)
-        {
+        let asks = self.web.patience(host, self.at).filter(|_| !silent);
+        if let (Event::Ended { answer, .. }, Some(seconds)) = (&mut heard[0], asks) {
             let retry_after = Some(seconds);
             *answer = Some(Answer::Slower { retry_after });
         }
-        self.start(ticket, took, (host, visit.address), heard, given_up);
+        let place = (host, visit.address);
+        self.start(ticket, took, place, asks, heard, given_up);
         Ok(())
+    }
+
+    /// Some flaws are in what the keeper is told.
+    fn mishear(&self, result: &mut VisitResult) {
+        match (self.spec.flaw, &mut *result) {
+            (Some(Flaw::ChangesUnheard), VisitResult::Copy { outcome, .. })
+                if *outcome == Outcome::Changed =>
+            {
+                *outcome = Outcome::Unchanged;
+            }
+            (Some(Flaw::GoneUnheard), VisitResult::Gone) => {
+                *result = VisitResult::Failed(cause::MISSING);
+            }
+            _ => {}
+        }
     }
 
     /// A request begins, and is checked.
@@ -193,6 +226,7 @@ impl Bottle {
         ticket: u64,
         took: f64,
         (host, ip): (usize, IpAddr),
+        asks: Option<f64>,
         heard: Vec<Event>,
         given_up: Event,
     ) {
@@ -200,6 +234,7 @@ impl Bottle {
             host,
             ip,
             began: self.at,
+            asks,
             given_up: Some(given_up),
         };
         self.under_way.insert(ticket, under_way);
@@ -211,6 +246,9 @@ impl Bottle {
         let ended = self.under_way.remove(&ticket);
         if let Some(request) = &ended {
             self.record.end(request.host, request.ip, self.at);
+            let at = self.at;
+            let asked = request.asks.map(|seconds| (request.host, at + seconds));
+            self.robot().asked.extend(asked);
         }
         ended.is_some()
     }

@@ -28,7 +28,16 @@ pub struct BottleWeb {
     /// From so many seconds after the start on, the first host answers every request with 503, and asks for so
     /// many seconds of patience.
     pub patience: Option<(f64, f64)>,
+    /// For so many seconds robots.txt holds, if not for a day.
+    pub robots_hold: Option<f64>,
+    /// So many hosts more, all of one site, to which the first page leads; they take their time for every answer.
+    pub crowd: usize,
 }
+
+/// The first of the crowd, by number.
+const CROWD: usize = 10_000;
+/// Seconds that each of their answers takes.
+const CROWD_TAKES: f64 = 40.0;
 
 /// A page: where it is, when it lives, and when it changes.
 #[derive(Clone, Debug)]
@@ -89,7 +98,7 @@ impl Web {
     ) -> Self {
         let mut pages = Vec::new();
         let (shortest, longest) = spec.change_every;
-        for host in 0..spec.hosts {
+        for host in (0..spec.hosts).chain(CROWD..CROWD + spec.crowd) {
             for number in 0..spec.pages {
                 let at = |share: f64| start + share * (calm - start);
                 let lot: f64 = random.random();
@@ -129,7 +138,34 @@ impl Web {
     }
 
     pub fn name(host: usize) -> String {
+        if host >= CROWD {
+            return format!("h{host}.crowd.example");
+        }
         format!("h{host}.bottle{}.example", host % 7)
+    }
+
+    /// Whether a host is one of the crowd.
+    pub fn is_crowd(host: usize) -> bool {
+        host >= CROWD
+    }
+
+    /// Seconds that an answer takes, by a lot.
+    pub fn takes(&self, host: Option<usize>, lot: f64) -> f64 {
+        match host {
+            Some(host) if Self::is_crowd(host) => CROWD_TAKES,
+            _ => self.spec.slowest * lot.powi(2),
+        }
+    }
+
+    /// The pages of a host, its home page first.
+    fn pages_of(&self, host: usize) -> &[BottlePage] {
+        let place = if host >= CROWD {
+            self.spec.hosts + host - CROWD
+        } else {
+            host
+        };
+        let first = place * self.spec.pages;
+        &self.pages[first..first + self.spec.pages]
     }
 
     pub fn host_of(name: &str) -> Option<usize> {
@@ -213,9 +249,7 @@ impl Web {
     /// What tells a copy of one time from one of another: its text, and its links.
     pub fn state(&self, number: usize, at: f64) -> (u64, u64) {
         let page = &self.pages[number];
-        let first = page.host * self.spec.pages;
-        let others = &self.pages[first..first + self.spec.pages];
-        let links = others.iter().fold(0u64, |links, other| {
+        let links = self.pages_of(page.host).iter().fold(0u64, |links, other| {
             links.rotate_left(1) ^ u64::from(other.is_alive(at))
         });
         let is_home = page.path == "/";
@@ -231,14 +265,17 @@ impl Web {
              version number {version}, which was written by hand.</p>"
         );
         if page.path == "/" {
-            let first = page.host * self.spec.pages;
-            for other in &self.pages[first..first + self.spec.pages] {
+            for other in self.pages_of(page.host) {
                 if other.is_alive(at) {
                     let _ = write!(body, "<a href=\"{}\">page</a>", other.path);
                 }
             }
             let next = Self::name((page.host + 1) % self.spec.hosts);
             let _ = write!(body, "<a href=\"http://{next}/\">next</a>");
+            let crowd = CROWD..CROWD + self.spec.crowd;
+            for one in crowd.filter(|_| page.host == 0).map(Self::name) {
+                let _ = write!(body, "<a href=\"http://{one}/\">one of many</a>");
+            }
         }
         body + "</main></body></html>"
     }

@@ -15,7 +15,7 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use storage::{PageId, Reader};
+use storage::{Outcome, PageId, Position, Reader};
 
 /// Seconds of the web in one of the wall: its day is a second.
 const SPEED: f64 = 86_400.0;
@@ -52,6 +52,37 @@ pub struct Judged {
     pub within: Held,
     /// Requests that the server saw.
     pub requests: usize,
+    /// What the robot made of each visit after the first.
+    pub verdicts: Verdicts,
+}
+
+/// Visits to pages that had changed since the last, by the server, and to those that had not, by what the robot
+/// said of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Verdicts {
+    /// Changed, and told so.
+    pub told: u32,
+    /// Changed, but taken for noise.
+    pub minor: u32,
+    /// Changed, but said to be the same.
+    pub unseen: u32,
+    /// The same, but told as changed.
+    pub false_alarms: u32,
+    /// The same, and told so.
+    pub same: u32,
+}
+
+impl Verdicts {
+    fn add(&mut self, changed: bool, outcome: Outcome) {
+        let count = match (changed, outcome) {
+            (true, Outcome::Changed) => &mut self.told,
+            (true, Outcome::Minor) => &mut self.minor,
+            (true, _) => &mut self.unseen,
+            (false, Outcome::Changed) => &mut self.false_alarms,
+            (false, _) => &mut self.same,
+        };
+        *count += 1;
+    }
 }
 
 impl Judged {
@@ -124,7 +155,35 @@ pub fn judge(live: &Live, data: &Path) -> Result<Judged, Box<dyn Error>> {
         let host = url.host_str().unwrap_or_default();
         pages.push(web.find(host, url.path()));
     }
-    Ok(judged(&web, &running, &looks, &pages))
+    let mut found = judged(&web, &running, &looks, &pages);
+    found.verdicts = verdicts(&web, &running, &reader, &pages)?;
+    Ok(found)
+}
+
+/// The robot's log of visits beside the server's.
+fn verdicts(
+    web: &Web,
+    running: &Running,
+    reader: &Reader,
+    pages: &[Option<usize>],
+) -> Result<Verdicts, Box<dyn Error>> {
+    let served = served(web, running.clock, &running.record.visits());
+    let mut next = vec![0; web.pages().len()];
+    let mut found = Verdicts::default();
+    let mut log = reader.observations(Position(0))?;
+    while let Some(seen) = log.read()? {
+        let is_answer = !matches!(seen.outcome, Outcome::Failed(_) | Outcome::Gone);
+        let number = pages[seen.page.index()].filter(|_| is_answer);
+        let Some(number) = number else { continue };
+        let (page, visits) = (&web.pages()[number], &served[number].visits);
+        let visit = next[number];
+        next[number] += 1;
+        if visit > 0 && visit < visits.len() {
+            let changed = page.version(visits[visit]) != page.version(visits[visit - 1]);
+            found.add(changed, seen.outcome);
+        }
+    }
+    Ok(found)
 }
 
 fn config(web: &Web, running: &Running, live: &Live, data: &Path) -> Config {

@@ -45,4 +45,14 @@ mod tests {
         assert_eq!(LATENCY.interval(5, 9, 0.25), 2.5);
         assert_eq!(Politeness::Fixed(15.0).interval(5, 9, 0.25), 15.0);
     }
+
+    /// They once did not: five times as long in the one, ten times in the other.
+    #[test]
+    fn robot_and_simulator_wait_as_long() {
+        let rule = robot::config::Config::default().politeness.interval;
+        for duration in [0.1, 0.25, 1.0, 7.5, 60.0] {
+            let simulated = LATENCY.interval(5, 9, duration);
+            assert_eq!(rule.seconds(5, duration), simulated, "after {duration} s");
+        }
+    }
 }

@@ -3,7 +3,8 @@
 //! pages is as if it were not there, and whoever misses it goes through those pages.
 //!
 //! A run has two columns, sorted pairs of a value and a page, in chunks of 512 with a checksum each. The
-//! first chunk of a column has the first pair of each of the others: two reads find a key.
+//! first chunk of a column has the first pair of each of the others: two reads find a key. The pages of a host are
+//! in the order of their URLs, if these are not too long to be sorted.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
@@ -25,8 +26,13 @@ const FANOUT: usize = 512;
 /// Pairs and their checksum.
 const CHUNK: usize = FANOUT * 8 + 4;
 const COLUMN: usize = (1 + FANOUT) * CHUNK;
-/// The fingerprint of the run's last page, by which it is known to be of these pages, and a checksum.
-const HEAD: usize = 20;
+/// The fingerprint of the run's last page, by which it is known to be of these pages, a checksum, and the order of
+/// the pages of a host.
+const HEAD: usize = 24;
+const BY_URL: [u8; 4] = *b"url\n";
+const AS_FOUND: [u8; 4] = *b"page";
+/// URLs of a run that take more bytes are not sorted.
+const MOST_URLS: usize = 64 << 20;
 const DIRECTORY: &str = "index";
 /// Stands for the host of pages that were not readable.
 const NO_HOST: u32 = u32::MAX;
@@ -51,7 +57,10 @@ fn upper(fingerprint: u128) -> u32 {
 }
 
 /// A run that is there.
-struct Run(File);
+struct Run {
+    file: File,
+    by_url: bool,
+}
 
 impl Run {
     /// Nothing if it is not there, or of other pages.
@@ -59,13 +68,15 @@ impl Run {
         let file = File::open(path(directory, number)).ok()?;
         let mut head = [0; HEAD];
         file.read_exact_at(&mut head, 0).ok()?;
-        (head == self::head(admissions, number)?).then_some(Self(file))
+        let is_one = |order| self::head(admissions, number, order) == Some(head);
+        let by_url = is_one(BY_URL);
+        (by_url || is_one(AS_FOUND)).then_some(Self { file, by_url })
     }
 
     fn chunk(&self, column: Column, number: usize) -> Option<Vec<u64>> {
         let mut bytes = [0; CHUNK];
         let offset = HEAD + column as usize * COLUMN + number * CHUNK;
-        self.0.read_exact_at(&mut bytes, offset as u64).ok()?;
+        self.file.read_exact_at(&mut bytes, offset as u64).ok()?;
         let (pairs, sum) = bytes.split_last_chunk::<4>()?;
         let is_sound = libdeflater::crc32(pairs) == u32::from_le_bytes(*sum);
         let pairs = pairs.as_chunks().0.iter();
@@ -101,38 +112,96 @@ impl Run {
     }
 }
 
-fn head(admissions: &File, number: u32) -> Option<[u8; HEAD]> {
+fn head(admissions: &File, number: u32, order: [u8; 4]) -> Option<[u8; HEAD]> {
     let mut head = [0; HEAD];
     let last = u64::from(number + 1) * u64::from(RUN) - 1;
     let offset = last * admission::SLOT as u64;
-    let (mark, sum) = head.split_at_mut(HEAD - 4);
+    let (mark, rest) = head.split_at_mut(HEAD - 8);
     admissions.read_exact_at(mark, offset).ok()?;
-    sum.copy_from_slice(&libdeflater::crc32(mark).to_le_bytes());
+    rest[..4].copy_from_slice(&libdeflater::crc32(mark).to_le_bytes());
+    rest[4..].copy_from_slice(&order);
     Some(head)
 }
 
+/// URLs of pages, one after another; none for those that are not readable.
+#[derive(Default)]
+struct Urls {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+}
+
+impl Urls {
+    /// Adds those of the next pages; false if they are too long, or not there.
+    fn read(&mut self, file: &File, slots: &[Option<admission::Slot>]) -> bool {
+        let sound = |slot: &admission::Slot| slot.is_sound();
+        let known = || slots.iter().flatten().filter(|slot| sound(slot));
+        let start = known().map(|slot| slot.url_offset).min().unwrap_or(0);
+        let end = known().map(admission::Slot::url_end).max().unwrap_or(0);
+        // they lie one after another
+        let length = (end - start) as usize;
+        if length + self.bytes.len() > MOST_URLS {
+            return false;
+        }
+        let mut read = vec![0; length];
+        if file.read_exact_at(&mut read, start).is_err() {
+            return false;
+        }
+        for slot in slots {
+            if let Some(slot) = slot.as_ref().filter(|slot| sound(slot)) {
+                let at = (slot.url_offset - start) as usize;
+                let url = &read[at..at + slot.url_length as usize];
+                if libdeflater::crc32(url) == slot.url_sum {
+                    self.bytes.extend(url);
+                }
+            }
+            self.ends.push(self.bytes.len() as u32);
+        }
+        true
+    }
+
+    fn get(&self, number: usize) -> &[u8] {
+        let begin = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[begin as usize..self.ends[number] as usize]
+    }
+}
+
 /// Writes a run whose pages are all in the table.
-fn make(directory: &Path, admissions: &File, number: u32) -> Result<()> {
+fn make(directory: &Path, admissions: &File, urls: &File, number: u32) -> Result<()> {
     let table = directory.join(Table::Admissions.name());
     let mut keys = Vec::with_capacity(RUN as usize);
     let mut hosts = Vec::with_capacity(RUN as usize);
     let mut bytes = vec![0; BLOCK as usize * admission::SLOT];
     let start = number * RUN;
+    let mut sorted = Some(Urls::default());
     for first in (start..start + RUN).step_by(BLOCK as usize) {
         let offset = u64::from(first) * admission::SLOT as u64;
         let read = admissions.read_exact_at(&mut bytes, offset);
         read.context("read", &table)?;
-        for (page, slot) in (first..).zip(bytes.chunks_exact(admission::SLOT)) {
+        let slots = bytes.chunks_exact(admission::SLOT);
+        let slots: Vec<_> = slots.map(admission::Slot::decode).collect();
+        for (page, slot) in (first..).zip(&slots) {
             let pair = |value: u32| u64::from(value) << 32 | u64::from(page);
-            let slot = admission::Slot::decode(slot);
             hosts.push(pair(slot.map_or(NO_HOST, |slot| slot.host.0)));
             keys.push(slot.map_or(u64::MAX, |slot| pair(upper(slot.fingerprint))));
         }
+        sorted = sorted.and_then(|mut sorted| sorted.read(urls, &slots).then_some(sorted));
     }
+    keys.sort_unstable();
+    match &sorted {
+        None => hosts.sort_unstable(),
+        Some(urls) => {
+            let url = |pair: u64| urls.get((pair as u32 - start) as usize);
+            hosts.sort_unstable_by(|&a, &b| {
+                (a >> 32)
+                    .cmp(&(b >> 32))
+                    .then_with(|| (url(a), a).cmp(&(url(b), b)))
+            });
+        }
+    }
+    let order = sorted.map_or(AS_FOUND, |_| BY_URL);
     let mut run = Vec::with_capacity(HEAD + 2 * COLUMN);
-    run.extend(head(admissions, number).unwrap_or_default());
-    for mut pairs in [keys, hosts] {
-        pairs.sort_unstable();
+    run.extend(head(admissions, number, order).unwrap_or_default());
+    for pairs in [keys, hosts] {
         let fences: Vec<u64> = pairs.iter().step_by(FANOUT).copied().collect();
         for chunk in std::iter::once(&fences[..]).chain(pairs.chunks(FANOUT)) {
             let begin = run.len();
@@ -177,7 +246,8 @@ impl Indexer {
             return;
         }
         let directory = reader.directory().to_path_buf();
-        let Some(admissions) = reader.tables.shared(Table::Admissions) else {
+        let shared = |table| reader.tables.shared(table);
+        let Some((admissions, urls)) = shared(Table::Admissions).zip(shared(Table::Urls)) else {
             return;
         };
         let is_over = self.is_over.clone();
@@ -191,7 +261,7 @@ impl Indexer {
                 if known.is_some_and(|run| run.is_sound()) {
                     continue;
                 }
-                if let Err(error) = make(&directory, &admissions, number) {
+                if let Err(error) = make(&directory, &admissions, &urls, number) {
                     tracing::warn!(%error, "no index of some pages; looking for one takes longer");
                 }
             }
@@ -206,6 +276,48 @@ impl Drop for Indexer {
             // what it panicked of was said
             let _ = thread.join();
         }
+    }
+}
+
+/// A run in which the pages of each host are in the order of their URLs.
+pub(super) struct SortedRun {
+    run: Run,
+    fences: Vec<u64>,
+}
+
+impl SortedRun {
+    /// The chunks that have pages of this host.
+    pub(super) fn chunks(&self, host: HostId) -> Range<usize> {
+        let least = u64::from(host.0) << 32;
+        let first = self.fences.partition_point(|&fence| fence < least);
+        let end = self
+            .fences
+            .partition_point(|&fence| fence >> 32 <= u64::from(host.0));
+        first.saturating_sub(1)..end
+    }
+
+    /// The page that a chunk begins with, if it is of this host.
+    pub(super) fn first(&self, host: HostId, chunk: usize) -> Option<PageId> {
+        let fence = self.fences[chunk];
+        (fence >> 32 == u64::from(host.0)).then_some(PageId(fence as u32))
+    }
+
+    /// The pages of this host in a chunk; nothing if it is damaged.
+    pub(super) fn pages(&self, host: HostId, chunk: usize) -> Option<Vec<PageId>> {
+        let pairs = self.run.chunk(Column::Hosts, 1 + chunk)?;
+        let own = pairs
+            .iter()
+            .filter(|&&pair| pair >> 32 == u64::from(host.0));
+        Some(own.map(|&pair| PageId(pair as u32)).collect())
+    }
+
+    /// Pages that were not readable when it was made; nothing if it is damaged.
+    pub(super) fn lost(&self) -> Option<u64> {
+        let lost = HostId(NO_HOST);
+        let counts = self
+            .chunks(lost)
+            .map(|chunk| Some(self.pages(lost, chunk)?.len() as u64));
+        counts.sum()
     }
 }
 
@@ -264,6 +376,14 @@ impl Reader {
         });
         places.extend(unknown.into_iter().map(|block| (block as u32, None)));
         Ok(places)
+    }
+
+    /// A run, if it is there and sorted by URL.
+    pub(super) fn sorted_run(&self, number: u32) -> Option<SortedRun> {
+        let admissions = self.tables.shared(Table::Admissions)?;
+        let run = Run::open(self.directory(), &admissions, number).filter(|run| run.by_url)?;
+        let fences = run.chunk(Column::Hosts, 0)?;
+        Some(SortedRun { run, fences })
     }
 
     /// Looks values up in all runs; returns the blocks that are in none.

@@ -1,6 +1,8 @@
 //! The first pages in some order, without going through all: blocks that have nothing better to
 //! offer than what was found are left out.
 
+mod by_url;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 use std::ops::Range;
@@ -94,6 +96,18 @@ pub struct Selected {
     pub unreadable: u64,
 }
 
+/// Keeps the best, as many as are wanted.
+fn take_best(best: &mut BinaryHeap<Mark>, most: usize, found: Vec<Mark>) {
+    for mark in found {
+        if best.len() < most {
+            best.push(mark);
+        } else if best.peek().is_some_and(|worst| mark < *worst) {
+            best.pop();
+            best.push(mark);
+        }
+    }
+}
+
 impl Reader {
     /// The first `most` of the wanted pages in this order, after those up to `after`. Memory grows
     /// with `most` alone. Pages are left out that were overwritten meanwhile and come earlier now.
@@ -104,9 +118,17 @@ impl Reader {
         most: usize,
         after: Option<&Mark>,
     ) -> Result<Selected> {
-        let places = (wanted.hosts.as_ref())
-            .map(|hosts| self.whereabouts(hosts))
-            .transpose()?;
+        let mut best: BinaryHeap<Mark> = BinaryHeap::new();
+        let mut unreadable = 0;
+        let places = match &wanted.hosts {
+            Some(hosts) if order == Order::Url && hosts.len() <= by_url::MOST_HOSTS => {
+                let (places, lost) = self.select_by_url(wanted, hosts, (most, after), &mut best)?;
+                unreadable += lost;
+                Some(places)
+            }
+            Some(hosts) => Some(self.whereabouts(hosts)?),
+            None => None,
+        };
         let mut blocks = self.blocks(wanted, order, places.as_ref())?;
         if let (Order::Found, Some(Mark(_, last))) = (order, after) {
             // a list of all goes on where it was
@@ -114,8 +136,6 @@ impl Reader {
         }
         // those with the best to offer first
         blocks.sort();
-        let mut best: BinaryHeap<Mark> = BinaryHeap::new();
-        let mut unreadable = 0;
         let mut rest = &blocks[..];
         // most answers are in the first few
         let mut wave = 1;
@@ -149,14 +169,7 @@ impl Reader {
             in_order(now.len() as u64, look, |found: Result<(Vec<Mark>, u64)>| {
                 let (found, lost) = found?;
                 unreadable += lost;
-                for mark in found {
-                    if best.len() < most {
-                        best.push(mark);
-                    } else if best.peek().is_some_and(|worst| mark < *worst) {
-                        best.pop();
-                        best.push(mark);
-                    }
-                }
+                take_best(&mut best, most, found);
                 Ok(())
             })?;
         }

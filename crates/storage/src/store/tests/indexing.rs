@@ -87,6 +87,31 @@ fn check(directory: &Path) {
         let latest: Vec<_> = latest.into_iter().take(20).map(|(_, page)| page).collect();
         let found = reader.select(&wanted, Order::Visit, 20, None).unwrap();
         assert_eq!((found.pages, found.unreadable), (latest, 0), "{host}");
+        let mut urls: Vec<_> = own().map(|n| (address(n), PageId(n))).collect();
+        urls.sort();
+        let by_url: Vec<_> = urls.into_iter().map(|(_, page)| page).collect();
+        let found = reader.select(&wanted, Order::Url, 20, None).unwrap();
+        let until = by_url.len().min(20);
+        assert_eq!(
+            (&found.pages[..], found.unreadable),
+            (&by_url[..until], 0),
+            "{host}"
+        );
+        // and on from the middle, which is anywhere in a run
+        for middle in [1, by_url.len() / 3, by_url.len() / 2].map(|at| at.min(by_url.len())) {
+            let place = by_url[..middle].last().map(|&page| (page, None));
+            let mark = place.map(|place| reader.mark(Order::Url, place).unwrap());
+            let found = reader.select(&wanted, Order::Url, 20, mark.as_ref());
+            let until = by_url.len().min(middle + 20);
+            assert_eq!(found.unwrap().pages, by_url[middle..until], "{host}");
+        }
+        let visited = Wanted {
+            state: Some(PageState::Live),
+            ..wanted.clone()
+        };
+        let found = reader.select(&visited, Order::Url, 20, None).unwrap();
+        let live = by_url.iter().filter(|page| last_visit(page.0).is_some());
+        assert!(found.pages.iter().eq(live.take(20)), "{host}");
         let from = PageId(RUN - 1000);
         let mut urls = Vec::new();
         let read = |id, url: &str| (id, url.to_owned());
@@ -150,6 +175,51 @@ fn an_index_changes_no_answer() {
     }
     drop(store);
     check(directory.path());
+}
+
+/// Bytes that this process has read from files.
+fn bytes_read() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/io").unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("rchar: "));
+    line.unwrap().trim().parse().unwrap()
+}
+
+/// To find that a URL is not known, and the first pages of a large host, all pages were read.
+#[test]
+fn what_is_sought_is_read_and_little_else() {
+    let directory = fast_directory();
+    drop(fill(directory.path()));
+    let limit = std::time::Instant::now() + std::time::Duration::from_mins(1);
+    let store = open(directory.path());
+    while !directory.path().join("index/00000001.run").exists() {
+        assert!(std::time::Instant::now() < limit, "no index");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    drop(store);
+    let reader = Reader::open(directory.path()).unwrap();
+    let wanted = Wanted {
+        hosts: Some([HostId(1)].into()),
+        ..Wanted::default()
+    };
+    let unknown = || reader.find(&address(PAGES + 1)).map(drop);
+    let totals = || reader.totals().map(drop);
+    let list = |wanted: &Wanted, order| reader.select(wanted, order, 10, None).map(drop);
+    let all = Wanted::default();
+    let views: [(&str, &dyn Fn() -> crate::Result<()>); 4] = [
+        ("an unknown URL", &unknown),
+        ("totals", &totals),
+        ("all by URL", &|| list(&all, Order::Url)),
+        ("a large host by URL", &|| list(&wanted, Order::Url)),
+    ];
+    // pages that are in no run yet are gone through
+    let tail = u64::from(PAGES % RUN) * 400;
+    for (name, view) in views {
+        let before = bytes_read();
+        view().unwrap();
+        let read = bytes_read() - before;
+        println!("{name}: {read} bytes read, of {PAGES} pages");
+        assert!(read < tail + 2_000_000, "{name}: {read} bytes");
+    }
 }
 
 /// Pages that cannot be read are told as such, whether they are indexed or not.
