@@ -29,10 +29,10 @@ use trouble::Trouble;
 
 /// Crawl a set of sites politely, lose nothing, keep them fresh.
 ///
-/// Fetches the given sites, archives them (WARC), and then revisits pages as their changes deserve,
-/// until Ctrl-C; started again it goes on where it stopped, with the settings and seeds of before
-/// unless -c gives others. Without a configuration each URL's site is the scope. `evercrawl config
-/// sample` prints every setting with its default.
+/// Fetches the given sites, archives them (WARC), and then revisits pages as often as their changes
+/// deserve, until Ctrl-C. Started again, it goes on where it stopped, with the same settings and
+/// seeds unless -c gives others. Without a configuration, the site of each URL is the scope.
+/// `evercrawl config sample` prints every setting with its default.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   evercrawl crawl https://docs.example.org/
@@ -41,7 +41,7 @@ use trouble::Trouble;
   evercrawl crawl --once --data mirror https://docs.example.org/")]
 #[allow(clippy::struct_excessive_bools)] // flags are
 pub struct Arguments {
-    /// Where to begin; besides the seeds of the configuration, or of the start before.
+    /// Where to begin, in addition to the seeds of the configuration or of the last start.
     urls: Vec<String>,
     /// The configuration (TOML).
     #[arg(short, long, value_name = "FILE")]
@@ -54,22 +54,22 @@ pub struct Arguments {
     /// `evercrawl scope --help` explains them, and what else can be in or out.
     #[arg(long)]
     reach: Option<Reach>,
-    /// Contact addresses that are not public, too: this machine, private networks.
+    /// Also contact addresses that are not public: this machine, private networks.
     #[arg(long)]
     allow_private: bool,
     /// Where webmasters find out who you are: a URL or an e-mail address.
     #[arg(long, value_name = "URL")]
     contact: Option<String>,
-    /// Fetch every page once and end: those without a copy for the first time, the others anew.
+    /// Fetch every page once and end: those without a copy for the first time, the others again.
     ///
-    /// Ends when every page in scope was had or given up, which takes as long as politeness asks
-    /// for. What is missing is listed, with the reason; then the exit code is 1.
+    /// Ends when every page in scope has been fetched or given up, which takes as long as politeness
+    /// requires. What is missing is listed with the reason, and the exit code is 1.
     #[arg(long)]
     once: bool,
     /// Stop after this time, such as 90s, 30m or 2h.
     #[arg(long = "for", value_name = "TIME")]
     limit: Option<Seconds>,
-    /// Stop after so many visits that brought a page.
+    /// Stop after this many visits that brought a page.
     #[arg(long, value_name = "NUMBER")]
     pages: Option<u64>,
     /// Stop after receiving this much, such as 2GB.

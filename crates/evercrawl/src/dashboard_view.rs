@@ -18,12 +18,12 @@ const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9601)
 const PACE: Duration = Duration::from_millis(100);
 
 const MORE: &str = "\
-Pages: how fresh the copies are and what holds the crawl up; the changes found, with what differs; sites
-and pages, each with its visits, its versions and the reason for its next visit; what the budget buys.
-All can be read without JavaScript; with it, they keep themselves up to date.
+It shows how fresh the copies are and what holds the crawl up; the changes found, with what differs; sites and \
+pages, each with its visits, its versions and the reason for its next visit; and what the budget buys. Everything \
+can be read without JavaScript; with it, the pages keep themselves up to date.
 
-Only this machine can reach it unless --listen names another address, which needs a token: dashboard.token_file
-or dashboard.token_env in the configuration. `dashboard.actions` lets whoever knows the token act.
+Only this machine can reach it unless --listen names another address, which needs a token: dashboard.token_file or \
+dashboard.token_env in the configuration. With dashboard.actions, whoever knows the token may also act.
 
 Examples:
   evercrawl dashboard --data mirror

@@ -15,7 +15,7 @@ Examples:
   evercrawl pages --host www.example.org --sort changes --limit 20
   evercrawl pages --json | jq -r 'select(.content_type == \"application/pdf\") | .url'";
 
-/// List the pages known, one a line.
+/// List the known pages, one per line.
 #[derive(clap::Args)]
 #[command(after_help = MORE)]
 pub struct Arguments {
@@ -33,7 +33,7 @@ pub struct Arguments {
     /// Their order.
     #[arg(long, value_enum, default_value = "found")]
     sort: Sort,
-    /// Print a JSON object a line.
+    /// Print a JSON object per line.
     #[arg(long)]
     json: bool,
 }

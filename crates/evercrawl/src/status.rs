@@ -13,15 +13,12 @@ use std::fmt::Write;
 
 const MORE: &str = "\
 Figures:
-  While a crawl runs they come from it, and what is counted is counted since it started, but causes of
-  failures since the crawl began. Otherwise
-  they are those of the data directory: visits, changes and failures since the crawl began, and copies
-  have aged since. A crawl that runs but does not answer within five seconds is
-  said to be silent.
+  While a crawl is running they come from it and are counted since its start (causes of failures since the crawl \
+began). Otherwise they come from the data directory: visits, changes and failures since the crawl began; the copies \
+have aged since. A crawl that does not answer within five seconds is reported as silent.
 
-  Estimated freshness is the share of copies that are still what the server has, by the model that
-  the revisits rest on. Copies never revisited count with what is usual on their host; how many they
-  are is said beside it.
+  Estimated freshness is the share of copies that are still what the server has, by the model behind the revisits. \
+Copies that were never revisited count with what is usual on their host; their number stands beside it.
 
 Examples:
   evercrawl status

@@ -21,18 +21,18 @@ use storage::{Observation, Observations, Outcome, PageId, Position, Reader};
 const LOOKS: u32 = 50;
 
 const MORE: &str = "\
-Only these pages are fetched, and where they redirect to; nothing that they link to or embed. Each is looked at as
-often as its changes deserve: not sooner than every 5 minutes, and once a day at least; or every so often, with
---every. Politeness and robots.txt hold as in any crawl. Started again, it goes on with the same pages and settings.
+Only these pages are fetched, and where they redirect to; nothing that they link to or embed. Each is checked as \
+often as its changes deserve: at most every 5 minutes, and at least once a day; or at a fixed interval, with --every. \
+Politeness and robots.txt apply as in any crawl. Started again, it goes on with the same pages and settings.
 
-Each change is printed with the words that differ; with --json as `evercrawl changes --diff` prints it. `changes`,
-`diff`, `get`, `status` and `why` tell of them later, and [[watch]] in a configuration says which parts of a page
-count. URLs given while it runs are added to it; `evercrawl seeds remove` takes some away.
+Each change is printed with the words that differ; with --json as `evercrawl changes --diff` prints it. `changes`, \
+`diff`, `get`, `status` and `why` work on it too, and [[watch]] in a configuration says which parts of a page count. \
+URLs given while it runs are added to it; `evercrawl seeds remove` removes some.
 
-With --once every page is looked at once, for those who have cron: nothing is printed if nothing has changed, and the
-exit code is 1 if a page could not be had.
+With --once every page is checked once, which suits cron: nothing is printed if nothing has changed, and the exit \
+code is 1 if a page could not be fetched.
 
-Files have one URL a line; empty lines and lines that begin with # are passed over; - is standard input.
+Files have one URL per line; empty lines and lines beginning with # are skipped; - is standard input.
 
 Examples:
   evercrawl watch https://shop.example/item/1 https://www.example.org/news
@@ -44,15 +44,15 @@ Examples:
 #[command(after_help = MORE)]
 #[allow(clippy::struct_excessive_bools)] // flags are
 pub struct Arguments {
-    /// The pages; besides those of the configuration, or of the start before.
+    /// The pages, in addition to those of the configuration or of the last start.
     urls: Vec<String>,
-    /// Files of URLs, one a line.
+    /// A file of URLs, one per line.
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
-    /// Look at every page so often, such as 10m, 1h or 1d, whatever its changes.
+    /// Check every page at this interval, such as 10m, 1h or 1d, whatever its changes.
     #[arg(long, value_name = "TIME")]
     every: Option<Seconds>,
-    /// Look at every page once and end.
+    /// Check every page once and end.
     #[arg(long, conflicts_with = "every")]
     once: bool,
     /// The configuration (TOML).
@@ -61,7 +61,7 @@ pub struct Arguments {
     /// Where everything is kept [default: evercrawl-data].
     #[arg(long, value_name = "DIRECTORY")]
     data: Option<PathBuf>,
-    /// Contact addresses that are not public, too: this machine, private networks.
+    /// Also contact addresses that are not public: this machine, private networks.
     #[arg(long)]
     allow_private: bool,
     /// Where webmasters find out who you are: a URL or an e-mail address.

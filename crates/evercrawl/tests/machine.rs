@@ -369,7 +369,7 @@ fn what_the_archive_lost_is_said_and_fetched_again() {
         "/a" | "/b" | "/c" => html(&format!("<p>The page {path}</p>")),
         _ => missing(),
     });
-    for cut in [false, true] {
+    for harm in ["deleted", "cut", "all deleted"] {
         let mut crawler = Crawler::new(&[server.url("/")]);
         crawler.once(20);
         let (said, code) = verify(&crawler, &[]);
@@ -377,11 +377,13 @@ fn what_the_archive_lost_is_said_and_fetched_again() {
         let asked = server.asked().len();
 
         let file = crawler.archive().join("evercrawl-00001.warc.gz");
-        if cut {
-            let bytes = std::fs::read(&file).unwrap();
-            std::fs::write(&file, &bytes[..bytes.len() / 3]).unwrap();
-        } else {
-            std::fs::remove_file(&file).unwrap();
+        match harm {
+            "deleted" => std::fs::remove_file(&file).unwrap(),
+            "cut" => {
+                let bytes = std::fs::read(&file).unwrap();
+                std::fs::write(&file, &bytes[..bytes.len() / 3]).unwrap();
+            }
+            _ => std::fs::remove_dir_all(crawler.archive()).unwrap(),
         }
         let (said, code) = verify(&crawler, &[]);
         assert_eq!(code, Some(1), "{said}");
