@@ -79,7 +79,7 @@ pub struct Arguments {
     ///
     /// The same as `dashboard.listen`. Addresses that others can reach need a token.
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true,
-        default_missing_value = "127.0.0.1:9601")]
+        default_missing_value = "127.0.0.1:9601", value_parser = dashboard_view::address)]
     dashboard: Option<SocketAddr>,
     /// Log more: requests, robots.txt, decisions.
     #[arg(short, long)]

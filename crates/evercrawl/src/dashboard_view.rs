@@ -37,8 +37,14 @@ pub struct Arguments {
     #[command(flatten)]
     which: Which,
     /// Where browsers find it [default: 127.0.0.1:9601].
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     listen: Option<SocketAddr>,
+}
+
+/// Where to listen, as given in an argument.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "expected an address and a port such as 127.0.0.1:9601".to_owned())
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {

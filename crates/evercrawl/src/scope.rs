@@ -20,14 +20,14 @@ scope.also, scope.prefixes or scope.suffixes names it; and if neither scope.excl
 paths, addresses) keeps it out.
 
 How far a seed reaches (scope.reach):
-  site      its host and all hosts below it; a leading www. does not count
+  site      its host and all hosts under it; a www. in front does not count
             (the default)
   domain    all hosts of its domain: docs.example.org reaches example.org too
   host      its host and port
-  prefix    everything below it: its host, and its path up to the last slash
+  prefix    what stands below it: its host, and its path up to the last slash
   page      the seed alone
   anywhere  the whole Web
-  nowhere   nothing; scope.also must say what is in
+  nowhere   nothing: what is in, scope.also must say
 
 Examples:
   evercrawl scope -c crawl.toml https://docs.example.org/old/page.html

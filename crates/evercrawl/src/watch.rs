@@ -93,6 +93,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Origin::Before => {}
     }
     if let Some(Seconds(seconds)) = arguments.every {
+        if seconds <= 0.0 {
+            return Err(
+                BadInput("--every: expected a time such as 10m, not none at all".into()).into(),
+            );
+        }
         let every = format!("{seconds}s");
         config.revisit.least_interval.clone_from(&every);
         config.revisit.most_interval = every;

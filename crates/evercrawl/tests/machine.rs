@@ -134,9 +134,11 @@ fn only_its_owner_can_ask_a_crawl_whatever_the_umask() {
     command.args(["-c", line, env!("CARGO_BIN_EXE_evercrawl")]);
     command.arg(config);
     let process = crawler.start_as(command);
-    wait_until(|| is_running(&crawler));
+    // it can be asked before it asks
+    wait_until(|| !server.asked().is_empty());
+    let socket = crawler.state().join("robot.sock");
     assert_eq!(mode(&crawler.state()), 0o700);
-    assert_eq!(mode(&crawler.state().join("robot.sock")), 0o600);
+    assert_eq!(mode(&socket), 0o600);
     // may hold credentials
     assert_eq!(mode(&crawler.data().join("config.toml")), 0o600);
     process.interrupted_after(0.0);

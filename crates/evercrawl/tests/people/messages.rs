@@ -90,6 +90,23 @@ fn what_the_system_refuses_is_said_without_its_numbers() {
             vec!["crawl", "--data", below, "http://a.example/"],
             "Not a directory",
         ),
+        (
+            2,
+            vec!["crawl", "--dashboard=here", "http://a.example/"],
+            "expected an address and a port",
+        ),
+        (
+            2,
+            vec![
+                "watch",
+                "--every",
+                "0s",
+                "--data",
+                none,
+                "http://a.example/",
+            ],
+            "--every: expected a time",
+        ),
     ] {
         let said = refused(code, &arguments);
         assert!(

@@ -63,7 +63,7 @@ fn values_that_cannot_be_are_named() {
             "politeness.interval",
         ),
         (
-            "[politeness]\ninterval = { rule = \"latency\", least = 1e9 }",
+            "[politeness]\ninterval = { rule = \"latency\", factor = 1.0, least = 1e9 }",
             "politeness.interval",
         ),
         ("[identity]\nagent = \"a b\"", "identity.agent"),
