@@ -236,7 +236,7 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
 }
 
 fn log(data: &Path) -> Markup {
-    let text = std::fs::read_to_string(log_file(data)).unwrap_or_default();
+    let text = robot::whole_file::read_text(&log_file(data), 2 * LONGEST_LOG).unwrap_or_default();
     let entries: Vec<Value> = (text.lines().rev().take(SHOWN))
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect();

@@ -1,6 +1,7 @@
 //! Ctrl-C asks to stop: long work checks a flag and ends with what it has.
 
 use crate::new_file;
+use nix::sys::signal::{SigSet, Signal};
 use std::fmt;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +15,10 @@ static HANDLER: Once = Once::new();
 /// The flag that the first Ctrl-C sets; the second ends the process at once.
 pub fn stop_on_interrupt() -> &'static AtomicBool {
     HANDLER.call_once(|| {
+        if is_hangup_ignored() {
+            // threads to come inherit it
+            let _ = SigSet::from(Signal::SIGHUP).thread_block();
+        }
         // without a handler Ctrl-C ends the process, which is what it does anyway
         let _ = ctrlc::set_handler(|| {
             if STOP.swap(true, Ordering::Relaxed) {
@@ -23,6 +28,14 @@ pub fn stop_on_interrupt() -> &'static AtomicBool {
         });
     });
     &STOP
+}
+
+/// Whether `nohup` asked that the end of a terminal be passed over; a handler would undo that.
+fn is_hangup_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & 1 << (Signal::SIGHUP as i32 - 1) != 0)
 }
 
 /// The work ended early because the user wished so; what there was to say has been said.

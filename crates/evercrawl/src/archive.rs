@@ -6,7 +6,9 @@ use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use storage::archive::{Archive, ArchiveOptions, Flaw, Keep, files, prune, verify_copies};
+use storage::archive::{
+    Archive, ArchiveOptions, Flaw, Keep, VerifyReport, files, prune, verify_copies,
+};
 use storage::{PageId, Place, Reader, Store, StoreOptions};
 
 /// Lost pages listed for people; a machine gets all of them.
@@ -14,10 +16,10 @@ const LISTED: usize = 100;
 
 const MORE: &str = "\
 What is compared:
-  The command reads every record and compares its digest. Archive and index must name the same
-  records, and every copy in the page table must exist, so a deleted or truncated file is found.
-  --refetch marks the pages whose copies are lost. The next crawl fetches them again and keeps what
-  it knows about their changes. No crawl may be running at the time.
+  Every record is read and its digest compared. Archive and index must name the same records, and every copy \
+that the page table refers to must be there, so a file that was deleted or cut is noticed. With --refetch, pages \
+whose copies are lost are marked, and the next crawl fetches them as if for the first time; what is known about \
+their changes is kept. No crawl may be running then.
 
 Examples:
   evercrawl archive verify
@@ -113,15 +115,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
     };
     let data = which.find()?;
-    let archive = data.archive()?;
     let reader = data.reader()?;
     // whatever is committed now is in the archive
     let copies = copies(&reader)?;
-    let unfinished = unfinished_from(&data, &archive)?;
-    let mut found = verify_copies(&archive, copies)?;
-    found
-        .flaws
-        .retain(|flaw| !unfinished.as_ref().is_some_and(|end| end.holds(flaw)));
+    let found = compare(&data, copies)?;
     let refetched = if *refetch {
         forget(&data, &found.lost)?
     } else {
@@ -174,6 +171,25 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     out.flush()?;
     verdict(found.flaws.len(), found.lost.len())
+}
+
+/// Compares the archive with the copies that should be in it.
+fn compare(data: &Data, copies: Vec<(Place, PageId)>) -> Result<VerifyReport> {
+    if !robot::archive_directory(&data.directory).is_dir() && !copies.is_empty() {
+        // all of it is gone
+        let lost = copies.into_iter().map(|(_, page)| page).collect();
+        return Ok(VerifyReport {
+            lost,
+            ..VerifyReport::default()
+        });
+    }
+    let archive = data.archive()?;
+    let unfinished = unfinished_from(data, &archive)?;
+    let mut found = verify_copies(&archive, copies)?;
+    found
+        .flaws
+        .retain(|flaw| !unfinished.as_ref().is_some_and(|end| end.holds(flaw)));
+    Ok(found)
 }
 
 fn prune_archive(data: &Data, asked: Keep, json: bool) -> Result<()> {

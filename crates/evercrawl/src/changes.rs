@@ -22,19 +22,19 @@ const PACE: Duration = Duration::from_millis(200);
 const LOOKS: u32 = 5;
 
 const MORE: &str = "\
-A line for each change, in the order in which they were stored:
+One line for each change, in the order in which they were stored:
   {\"time\":…,\"kind\":\"changed\",\"url\":…,\"status\":200,\"digest\":\"sha1:…\",\"previous\":\"sha1:…\"}
 
-  kind      first    the first copy of a page
-            changed  a visitor would see that its content says something else
-            minor    something else differs (with --minor); `reason` tells what: markup, around
-                     (menus, footers, advertisements), ticking (how long ago, how many views),
-                     restless (parts that differ at nearly every look)
-            gone     it was missing twice in a row
-  digest    of the body as transferred; `previous` is that of the copy before, where the log has it
-  difference  with --diff: the blocks of text that were removed and added
+  kind        first    the first copy of a page
+              changed  a visitor would see that its content says something else
+              minor    only noise differs (with --minor), for a reason:
+                       markup, around, ticking or restless (see `diff --help`)
+              gone     it was missing twice in a row
+  digest      of the body as transferred
+  previous    of the copy before, where the log has it
+  difference  the blocks of text that were removed and added (with --diff)
 
-With --format atom or rss the newest changes are a feed for feed readers, each with its difference.
+With --format atom or rss, the newest changes become a feed for feed readers, each with its difference.
 
 Examples:
   evercrawl changes --since '1d ago' --diff
@@ -73,7 +73,7 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// A JSON object a line, oldest first.
+    /// A JSON object per line, oldest first.
     Json,
     /// An Atom feed, newest first.
     Atom,

@@ -4,6 +4,7 @@ use crate::bad_input::BadInput;
 use crate::crawl::read_config;
 use crate::terminal::complain;
 use anyhow::Result;
+use robot::config::Seed;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -18,10 +19,12 @@ pub struct Arguments {
 enum Command {
     /// Print every key with its default and its meaning.
     Sample,
-    /// Check a file for unknown keys and impossible values.
+    /// Check a file: unknown keys, impossible values, and settings by which nothing would be fetched.
     Check {
         /// The configuration (TOML).
         file: PathBuf,
+        /// URLs that `crawl` will be given besides its seeds.
+        urls: Vec<String>,
     },
 }
 
@@ -29,10 +32,18 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match &arguments.command {
         Command::Sample => write!(out, "{}", robot::config::SAMPLE)?,
-        Command::Check { file } => {
-            let config = read_config(Some(file))?;
-            let bad = |error: robot::StartError| BadInput::file(file, error);
+        Command::Check { file, urls } => {
+            let mut config = read_config(Some(file))?;
+            config.seeds.extend(urls.iter().cloned().map(Seed::from));
+            let bad = |error: robot::StartError| {
+                if error.is_bad_input() {
+                    BadInput::file(file, error).into()
+                } else {
+                    anyhow::Error::from(error)
+                }
+            };
             robot::check(&config).map_err(bad)?;
+            robot::check_start(&config).map_err(bad)?;
             for barred in robot::barred::barred(&config).map_err(bad)? {
                 complain("warning", &barred.to_string());
             }

@@ -29,10 +29,10 @@ use trouble::Trouble;
 
 /// Crawl sites politely, lose nothing, and keep the copies fresh.
 ///
-/// Fetches the given sites, archives them (WARC), and then revisits pages as their changes deserve,
-/// until Ctrl-C; started again it goes on where it stopped, with the settings and seeds of before
-/// unless -c gives others. Without a configuration each URL's site is the scope. `evercrawl config
-/// sample` prints every setting with its default.
+/// Fetches the given sites, archives them (WARC), and then revisits pages as often as their changes
+/// deserve, until Ctrl-C. Started again, it goes on where it stopped, with the same settings and
+/// seeds unless -c gives others. Without a configuration, the site of each URL is the scope.
+/// `evercrawl config sample` prints every setting with its default.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   evercrawl crawl https://docs.example.org/
@@ -60,16 +60,16 @@ pub struct Arguments {
     /// How webmasters can reach you: a URL or an e-mail address.
     #[arg(long, value_name = "URL")]
     contact: Option<String>,
-    /// Fetch every page once and end: those without a copy for the first time, the others anew.
+    /// Fetch every page once and end: those without a copy for the first time, the others again.
     ///
-    /// Ends when every page in scope has been fetched or given up, however long politeness makes
-    /// that take. Lists what is missing and why; the exit code is then 1.
+    /// Ends when every page in scope has been fetched or given up, which takes as long as politeness
+    /// requires. What is missing is listed with the reason, and the exit code is 1.
     #[arg(long)]
     once: bool,
     /// Stop after this time, such as 90s, 30m or 2h.
     #[arg(long = "for", value_name = "TIME")]
     limit: Option<Seconds>,
-    /// Stop after fetching this many pages.
+    /// Stop after this many visits that brought a page.
     #[arg(long, value_name = "NUMBER")]
     pages: Option<u64>,
     /// Stop after receiving this many bytes, such as 2GB.
@@ -79,7 +79,7 @@ pub struct Arguments {
     ///
     /// The same as `dashboard.listen`. Addresses that others can reach need a token.
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true,
-        default_missing_value = "127.0.0.1:9601")]
+        default_missing_value = "127.0.0.1:9601", value_parser = dashboard_view::address)]
     dashboard: Option<SocketAddr>,
     /// Log more: requests, robots.txt, decisions.
     #[arg(short, long)]

@@ -18,13 +18,12 @@ const USUAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9601)
 const PACE: Duration = Duration::from_millis(100);
 
 const MORE: &str = "\
-The pages show how fresh the copies are and what holds the crawl up; changes and what differs; sites
-and pages with their visits, their versions and the reason for the next visit; what the budget buys.
-They work without JavaScript; with it, they update themselves.
+It shows how fresh the copies are and what holds the crawl up; the changes found, with what differs; sites and \
+pages, each with its visits, its versions and the reason for its next visit; and what the budget buys. Everything \
+can be read without JavaScript; with it, the pages keep themselves up to date.
 
-Only this machine can reach the dashboard unless --listen names another address, which needs a
-token: dashboard.token_file or dashboard.token_env in the configuration. With `dashboard.actions`,
-anyone with the token can also control the crawl.
+Only this machine can reach it unless --listen names another address, which needs a token: dashboard.token_file or \
+dashboard.token_env in the configuration. With dashboard.actions, whoever knows the token may also act.
 
 Examples:
   evercrawl dashboard --data mirror
@@ -37,9 +36,15 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// The address to listen on [default: 127.0.0.1:9601].
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    /// Where browsers find it [default: 127.0.0.1:9601].
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     listen: Option<SocketAddr>,
+}
+
+/// Where to listen, as given in an argument.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "expected an address and a port such as 127.0.0.1:9601".to_owned())
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {

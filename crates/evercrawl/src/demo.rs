@@ -17,11 +17,11 @@ use summary::Summary;
 
 const MORE: &str = "\
 What it shows:
-  A web of 20 hosts on this machine's loopback addresses, served over real HTTP: pages that change at
-  random, in bursts, by the clock or never; redirects, errors, slow hosts, robots.txt, sitemaps that
-  tell the truth and others that do not. One second here is a day there. The robot knows nothing of
-  it at the start: it discovers the pages, archives them, learns how they change, and spends its
-  requests where they buy most. Beside its own estimate stands the truth, which only the server knows.
+  A web of 20 hosts on this machine's loopback addresses, served over real HTTP: pages that change at random, in \
+bursts, by the clock or never; redirects, errors, slow hosts, robots.txt, and sitemaps that tell the truth or do \
+not. One second here is a day there. The robot knows nothing about it at the start: it discovers the pages, archives \
+them, learns how they change, and spends its requests where they buy the most. Beside its own estimate you see the \
+truth, which only the server knows.
 
   Ctrl-C ends it with what there is so far (exit code 130).";
 

@@ -12,19 +12,22 @@ use robot::watch::Watch;
 use std::path::PathBuf;
 
 const MORE: &str = "\
-Compares two stored versions of a page: the last one up to --to, and the last one up to --from.
-Without --from, the older version is the last one with other content. `evercrawl get --versions URL`
-lists them. Words that differ are coloured on a terminal and marked with --html.
+For a page of the crawl, two versions are compared: the last one before --to, and the last one before --from. \
+Without --from it is the last earlier version that says something else. `evercrawl get --versions URL` lists all \
+versions. Words that differ are coloured on a terminal, and marked with --html.
 
-Files are copies of one page, oldest first. Each is compared with the previous one, as the robot
-does at its visits; it learns on the way which parts differ at nearly every visit.
+With --files, copies of one page are compared, oldest first, each with the one before, as the robot would at its \
+visits. Whatever differs at nearly every look is learnt on the way.
 
   changed   a visitor would see that the content says something else
-  minor     noise: markup (the text is the same), around (menus, footers, advertisements), ticking
-            (how long ago, how many views), restless (parts that differ at nearly every visit)
+  minor     noise, for one of these reasons:
+            markup    the text is the same
+            around    menus, footers, advertisements
+            ticking   how long ago, how many views
+            restless  parts that differ at nearly every look
   same      the same bytes
 
-The [[watch]] rules of the configuration apply; for files, give -c and --url.
+The rules of the configuration ([[watch]]) apply; to files only with -c and --url.
 
 Examples:
   evercrawl diff https://shop.example/item/1

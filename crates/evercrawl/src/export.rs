@@ -20,27 +20,30 @@ use target::Target;
 
 const MORE: &str = "\
 Formats:
-  csv      one row per page: url, host, state, status, depth, times, visits, changes, minor,
-           failure, digest, content type, length, links left out, whether it was cut,
-           why its last difference was minor, kind (page, or requisite: what pages embed)
+  csv      one row per page: url, host, state, status, depth, times, visits,
+           changes, minor, failure, digest, content type, length, links left
+           out, whether it was cut, why its last difference was minor, kind
+           (page, or requisite: what pages embed)
   parquet  the same columns, typed and compressed
   jsonl    the same, one JSON object per line
   urls     one URL per line
-  warc     the records of the archive in one file, one gzip member each, without damaged ones
-  host     everything known about the hosts of a name, for `evercrawl import`: pages, what was
-           learnt about them, and the politeness that hosts ask for; not copies and the log of visits
+  warc     the archive's records in one file, one gzip member each;
+           damaged ones are left out
+  host     everything known about the hosts of a name, for `evercrawl import`:
+           pages, what was learnt about them, how the hosts want to be treated;
+           copies and the log of visits stay here
 
---what text exports the main text of each page's last version, as jsonl or parquet, with url, time,
-status, content type, title, description, language, author, dates and canonical address.
+--what text writes the main text of the last version of each page, as jsonl or parquet, with url, time, status, \
+content type, title, description, language, author, dates and canonical address.
 
---what rates exports how often each page is believed to change, as csv or jsonl: page, server,
-change_rate (per day), low and high (95 %), chance_fresh, visits. `evercrawl plan --pages` reads it.
+--what rates writes how often each page is believed to change, as csv or jsonl: page, server, change_rate (per day), \
+low and high (95 %), chance_fresh, visits. `evercrawl plan --pages` reads it.
 
-In csv, cells that a spreadsheet would take for a formula (beginning with = + - @, a tab or a line
-break) get a leading apostrophe, unless you give --raw.
+In csv, cells that a spreadsheet would take for a formula (beginning with = + - @, a tab or a line end) get a \
+leading apostrophe; --raw leaves it out.
 
-Files are written completely or not at all; a symbolic link is replaced, not followed. Without --out,
-everything goes to standard output.
+A file appears only once it is complete; a link in its place is replaced, not followed. Without --out everything \
+goes to standard output.
 
 Examples:
   evercrawl export --format csv --out pages.csv

@@ -16,8 +16,7 @@ use storage::archive::{IndexEntry, Record, Version, lookup, read, version};
 const REVISIT: &str = "warc/revisit";
 
 const MORE: &str = "\
-A version is what a visit brought. Visits that found the same content share one copy, which is found
-for them.
+A version is what a visit brought. Visits that found the same content share one copy.
 
 Examples:
   evercrawl get https://docs.example.org/guide/ > guide.html

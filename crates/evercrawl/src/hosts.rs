@@ -13,8 +13,8 @@ use std::io::Write;
 use storage::{PageState, StateCounts};
 
 const MORE: &str = "\
-While a crawl runs, each host says what it waits for: its interval, its robots.txt, an answer, other
-hosts at its address, or work.
+While a crawl runs, each host says what it is waiting for: its interval, its robots.txt, an answer, other hosts at \
+its address, or work.
 
 Examples:
   evercrawl hosts
@@ -26,7 +26,7 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// Print one JSON object per line.
+    /// Print a JSON object per line.
     #[arg(long)]
     json: bool,
 }

@@ -13,13 +13,12 @@ use storage::archive::identify;
 use storage::{PACKAGE_LIMIT, Store, StoreOptions};
 
 const MORE: &str = "\
-Imports a file of `evercrawl export --format host` completely or not at all: pages with what was
-learnt about them, and the politeness that their hosts ask for. The next crawl continues where the
-other one was. Copies stay in the archive of the other crawl; `get` finds them if archive.others
-names its directory. The log of visits stays there too. Pages that this crawl knows as well are not
-changed.
+What `evercrawl export --format host` wrote is taken over completely or not at all: pages with everything learnt \
+about them, and how the hosts want to be treated. The next crawl goes on where the other one stopped. Copies stay in \
+the other crawl's archive, where `get` finds them if archive.others names its directory. The log of visits stays \
+there too. Pages about which this crawl knows as much stay as they are.
 
-No crawl may be running in the data directory. It is created if it does not exist.
+No crawl may be running in the data directory. It is created if there is none.
 
 Examples:
   evercrawl export --data old --format host --host www.example.org --leave --out www.host

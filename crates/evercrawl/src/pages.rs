@@ -33,7 +33,7 @@ pub struct Arguments {
     /// Their order.
     #[arg(long, value_enum, default_value = "found")]
     sort: Sort,
-    /// Print one JSON object per line.
+    /// Print a JSON object per line.
     #[arg(long)]
     json: bool,
 }

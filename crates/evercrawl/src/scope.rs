@@ -15,12 +15,13 @@ use url::Url;
 const MOST_SEEDS: usize = 100_000;
 
 const MORE: &str = "\
-A URL is in when a seed reaches it and it matches scope.include (regular expressions; none: all), or when
-scope.also, scope.prefixes or scope.suffixes names it; and when neither scope.exclude nor a filter
-(scope.domains, paths, addresses) holds it back.
+A URL is in if a seed reaches it and it matches scope.include (regular expressions; none means everything), or if \
+scope.also, scope.prefixes or scope.suffixes names it; and if neither scope.exclude nor a filter (scope.domains, \
+paths, addresses) keeps it out.
 
 How far a seed reaches (scope.reach):
-  site      its host and all hosts under it; a www. in front does not count (the default)
+  site      its host and all hosts under it; a www. in front does not count
+            (the default)
   domain    all hosts of its domain: docs.example.org reaches example.org too
   host      its host and port
   prefix    what stands below it: its host, and its path up to the last slash
@@ -50,10 +51,10 @@ pub struct Arguments {
     /// Links between a seed and the URLs, for `scope.max_depth`.
     #[arg(long, value_name = "N", default_value_t = 0)]
     depth: u16,
-    /// The URLs; - reads them from standard input, one a line.
+    /// The URLs; - reads them from standard input, one per line.
     #[arg(required = true)]
     urls: Vec<String>,
-    /// Print one JSON object per line: url, in, rule, why.
+    /// Print a JSON object per line: url, in, rule, why.
     #[arg(long)]
     json: bool,
 }

@@ -5,6 +5,7 @@ use crate::data::{self, Asked, Data, Which};
 use crate::terminal::{complain, plain};
 use anyhow::Result;
 use frontier::scope::{Reach, Seed};
+use robot::StartError;
 use robot::seeds::SeedList;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -15,13 +16,13 @@ use url::Url;
 const MOST_BYTES: u64 = 256 << 20;
 
 const MORE: &str = "\
-Seeds that are added are visited at once if a crawl is running, and otherwise at its next start; what they
-reach (scope.reach) is in scope from then on. What only a removed seed reached is fetched no more; copies
-are kept. The list holds besides the seeds of the configuration, also for a start with -c.
+Added seeds are visited at once if a crawl is running, otherwise at its next start; whatever they reach \
+(scope.reach) is in scope from then on. What only a removed seed reached is no longer fetched; its copies are kept. \
+The list is used in addition to the seeds of the configuration, also for a start with -c.
 
-Files have one URL a line, with a reach of its own after it if it is to have one; empty lines and lines that begin
-with # are passed over; - is standard input. A reach is one of site, domain, host, prefix, page, anywhere, nowhere: `evercrawl
-scope --help` explains them. Without one, scope.reach holds. To change a seed's reach, add it again.
+Files have one URL per line, optionally followed by a reach of its own. Empty lines and lines beginning with # are \
+skipped; - is standard input. A reach is one of site, domain, host, prefix, page, anywhere, nowhere: `evercrawl scope \
+--help` explains them. Without one, scope.reach applies. To change the reach of a seed, add it again.
 
 Examples:
   evercrawl seeds list
@@ -39,21 +40,21 @@ pub struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Begin there too.
+    /// Add seeds.
     Add {
         #[command(flatten)]
         change: Change,
-        /// How far they reach, but for those that a file gives another reach.
+        /// How far they reach, unless a file gives them another reach.
         #[arg(long)]
         reach: Option<Reach>,
     },
-    /// Begin there no more.
+    /// Remove seeds.
     Remove(Change),
-    /// Print all seeds, one a line, with their reach if they have one of their own.
+    /// Print all seeds, one per line, with their reach if they have one of their own.
     List {
         #[command(flatten)]
         which: Which,
-        /// Print a JSON string a line, or an object with url and reach.
+        /// Print a JSON string per line, or an object with url and reach.
         #[arg(long)]
         json: bool,
     },
@@ -66,7 +67,7 @@ struct Change {
     /// The URLs.
     #[arg(required_unless_present = "from")]
     urls: Vec<String>,
-    /// Files with URLs, one per line.
+    /// A file of URLs, one per line.
     #[arg(long, value_name = "FILE")]
     from: Vec<PathBuf>,
 }
@@ -127,7 +128,7 @@ impl Change {
 pub fn read_seeds(given: &[String], files: &[PathBuf]) -> Result<Vec<Seed>> {
     let mut seeds = Vec::new();
     for url in given {
-        seeds.push(data::read_url(url)?.into());
+        seeds.push(read_url(url)?.into());
     }
     for file in files {
         let text = read_file(file).map_err(|error| BadInput::file(file, error))?;
@@ -150,8 +151,16 @@ fn read_line(line: &str) -> Result<Seed> {
         Some((url, reach)) => (url, Some(reach.trim().parse().map_err(BadInput)?)),
         None => (line, None),
     };
-    let url = data::read_url(url)?;
+    let url = read_url(url)?;
     Ok(Seed { url, reach })
+}
+
+fn read_url(text: &str) -> Result<Url> {
+    let url = data::read_url(text)?;
+    if robot::seeds::has_login(text.trim()) {
+        return Err(BadInput(StartError::Login(url.into()).to_string()).into());
+    }
+    Ok(url)
 }
 
 fn read_file(path: &Path) -> io::Result<String> {

@@ -13,14 +13,12 @@ use std::fmt::Write;
 
 const MORE: &str = "\
 Figures:
-  While a crawl runs, the figures come from it: counts begin at its start, and causes of failures
-  at the beginning of the crawl. Otherwise they come from the data directory: visits, changes and
-  failures since the crawl began, with copies that have aged since. A running crawl that does not
-  answer within five seconds is shown as silent.
+  While a crawl is running they come from it and are counted since its start (causes of failures since the crawl \
+began). Otherwise they come from the data directory: visits, changes and failures since the crawl began; the copies \
+have aged since. A crawl that does not answer within five seconds is reported as silent.
 
-  Estimated freshness is the share of copies that still match the server, by the model behind the
-  revisits. Copies that were never revisited count as is usual for their host; their number is
-  shown too.
+  Estimated freshness is the share of copies that are still what the server has, by the model behind the revisits. \
+Copies that were never revisited count with what is usual on their host; their number stands beside it.
 
 Examples:
   evercrawl status

@@ -19,9 +19,8 @@ use url::Url;
 const PACE: Duration = Duration::from_millis(100);
 
 const MORE: &str = "\
-The page goes before all others of its host, as soon as politeness allows. An unknown page is added
-if it is in scope. The command waits for the visit and prints its result; the exit code is 1 if
-there is no copy.
+The page goes before all others of its host, as soon as politeness allows. An unknown page is added if it is in \
+scope. The command waits for the visit and says what it brought; the exit code is 1 if there is no copy.
 
 Examples:
   evercrawl visit https://shop.example/item/1 && evercrawl diff https://shop.example/item/1

@@ -21,21 +21,18 @@ use storage::{Observation, Observations, Outcome, PageId, Position, Reader};
 const LOOKS: u32 = 50;
 
 const MORE: &str = "\
-Only these pages and the targets of their redirects are fetched, not what they link to or embed.
-Pages that change more often are checked more often: at most every 5 minutes and at least once a
-day, or at the interval given with --every. Politeness and robots.txt apply as in any crawl. If you
-start it again, it continues with the same pages and settings.
+Only these pages are fetched, and where they redirect to; nothing that they link to or embed. Each is checked as \
+often as its changes deserve: at most every 5 minutes, and at least once a day; or at a fixed interval, with --every. \
+Politeness and robots.txt apply as in any crawl. Started again, it goes on with the same pages and settings.
 
-Each change is printed with the words that differ, or with --json in the format of `evercrawl
-changes --diff`. `changes`, `diff`, `get`, `status` and `why` show them later. [[watch]] sections in
-a configuration choose which parts of a page count. URLs given while it runs are added to it;
-`evercrawl seeds remove` removes some.
+Each change is printed with the words that differ; with --json as `evercrawl changes --diff` prints it. `changes`, \
+`diff`, `get`, `status` and `why` work on it too, and [[watch]] in a configuration says which parts of a page count. \
+URLs given while it runs are added to it; `evercrawl seeds remove` removes some.
 
-Use --once with cron: it checks every page once and prints nothing if nothing has changed. The exit
+With --once every page is checked once, which suits cron: nothing is printed if nothing has changed, and the exit \
 code is 1 if a page could not be fetched.
 
-Files have one URL per line. Empty lines and lines that begin with # are ignored; - is standard
-input.
+Files have one URL per line; empty lines and lines beginning with # are skipped; - is standard input.
 
 Examples:
   evercrawl watch https://shop.example/item/1 https://www.example.org/news
@@ -49,10 +46,10 @@ Examples:
 pub struct Arguments {
     /// The pages, in addition to those of the configuration or of the last start.
     urls: Vec<String>,
-    /// Files with URLs, one per line.
+    /// A file of URLs, one per line.
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
-    /// Check every page at this interval, such as 10m, 1h or 1d, instead of adapting to its changes.
+    /// Check every page at this interval, such as 10m, 1h or 1d, whatever its changes.
     #[arg(long, value_name = "TIME")]
     every: Option<Seconds>,
     /// Check every page once and end.
@@ -96,6 +93,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Origin::Before => {}
     }
     if let Some(Seconds(seconds)) = arguments.every {
+        if seconds <= 0.0 {
+            return Err(
+                BadInput("--every: expected a time such as 10m, not none at all".into()).into(),
+            );
+        }
         let every = format!("{seconds}s");
         config.revisit.least_interval.clone_from(&every);
         config.revisit.most_interval = every;

@@ -20,8 +20,8 @@ use storage::{HostRow, PageId, PageRow, PageState, Reader};
 use url::Url;
 
 const MORE: &str = "\
-Scope is judged by the configuration given with -c, or else by that of the crawl's last start. Where
-that has no seeds, the crawl's own first URLs are taken for the seeds.
+Scope is judged by the configuration given with -c, or else by that of the crawl's last start. If that has no seeds, \
+the first URLs of the crawl count as its seeds.
 
 Examples:
   evercrawl why https://docs.example.org/guide/
@@ -82,6 +82,9 @@ struct Why {
     /// Why its host has no address that may be contacted.
     #[serde(serialize_with = "as_word")]
     no_address: Option<u8>,
+    /// Why its host's robots.txt could not be had, the last time it was asked for.
+    #[serde(serialize_with = "as_word")]
+    no_robots: Option<u8>,
     changes_per_day: Option<f64>,
     /// Of 95 %.
     changes_per_day_interval: Option<(f64, f64)>,
@@ -136,7 +139,9 @@ impl Why {
             Some(id) => rules::redirect_trap(reader, id, row.as_ref())?,
             None => rules::trap(&data.config, reader, url)?,
         };
-        let no_address = host.and_then(|host| offline::host(&host.blob).no_address);
+        let kept = host
+            .map(|host| offline::host(&host.blob))
+            .unwrap_or_default();
         let is_open = |row: &PageRow| row.state == PageState::Redirect && row.redirect_to.is_none();
         let archive = robot::archive_directory(&data.directory);
         let leads_out_to = (row.as_ref().is_some_and(is_open))
@@ -160,7 +165,8 @@ impl Why {
             scope,
             robots,
             trap,
-            no_address,
+            no_address: kept.no_address,
+            no_robots: kept.no_robots,
             changes_per_day: None,
             changes_per_day_interval: None,
             chance_fresh: None,

@@ -134,9 +134,11 @@ fn only_its_owner_can_ask_a_crawl_whatever_the_umask() {
     command.args(["-c", line, env!("CARGO_BIN_EXE_evercrawl")]);
     command.arg(config);
     let process = crawler.start_as(command);
-    wait_until(|| is_running(&crawler));
+    // it can be asked before it asks
+    wait_until(|| !server.asked().is_empty());
+    let socket = crawler.state().join("robot.sock");
     assert_eq!(mode(&crawler.state()), 0o700);
-    assert_eq!(mode(&crawler.state().join("robot.sock")), 0o600);
+    assert_eq!(mode(&socket), 0o600);
     // may hold credentials
     assert_eq!(mode(&crawler.data().join("config.toml")), 0o600);
     process.interrupted_after(0.0);
@@ -369,7 +371,7 @@ fn what_the_archive_lost_is_said_and_fetched_again() {
         "/a" | "/b" | "/c" => html(&format!("<p>The page {path}</p>")),
         _ => missing(),
     });
-    for cut in [false, true] {
+    for harm in ["deleted", "cut", "all deleted"] {
         let mut crawler = Crawler::new(&[server.url("/")]);
         crawler.once(20);
         let (said, code) = verify(&crawler, &[]);
@@ -377,11 +379,13 @@ fn what_the_archive_lost_is_said_and_fetched_again() {
         let asked = server.asked().len();
 
         let file = crawler.archive().join("evercrawl-00001.warc.gz");
-        if cut {
-            let bytes = std::fs::read(&file).unwrap();
-            std::fs::write(&file, &bytes[..bytes.len() / 3]).unwrap();
-        } else {
-            std::fs::remove_file(&file).unwrap();
+        match harm {
+            "deleted" => std::fs::remove_file(&file).unwrap(),
+            "cut" => {
+                let bytes = std::fs::read(&file).unwrap();
+                std::fs::write(&file, &bytes[..bytes.len() / 3]).unwrap();
+            }
+            _ => std::fs::remove_dir_all(crawler.archive()).unwrap(),
         }
         let (said, code) = verify(&crawler, &[]);
         assert_eq!(code, Some(1), "{said}");

@@ -6,6 +6,7 @@
 //! batch is being synced the next one gathers in the channel, which the keeper keeps from growing:
 //! it hands out no more work while much waits to be stored.
 
+mod admission;
 mod daily;
 mod fleet;
 
@@ -15,10 +16,11 @@ pub(crate) use fleet::lock;
 use crate::drive::Heard;
 use crate::keeper::KeptHost;
 use crate::link_weights::LinkWeights;
-use crate::message::{Done, Event, Found, Stored, VisitResult, Visited, Write};
+use crate::message::{Event, Stored, VisitResult, Visited, Write};
 use crate::offline;
 use crate::ranks::Ranks;
 use crate::visit::millis;
+use admission::Source;
 use daily::Daily;
 use frontier::trap::{Halved, Traps};
 use parse::TextPrint;
@@ -26,11 +28,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque, btree_map};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 use storage::archive::{Archive, Keep};
-use storage::{
-    Admission, Batch, Candidate, HostId, Observation, Outcome, PageId, PageRow, PageState,
-    REQUISITE, Store, Time,
-};
-use url::Url;
+use storage::{Batch, HostId, Observation, Outcome, PageState, Store};
 
 /// The most that goes into one batch.
 const BATCH: usize = 512;
@@ -38,10 +36,6 @@ const BATCH: usize = 512;
 const PACE: Duration = Duration::from_millis(20);
 /// Pages that are new since the traps were kept: so many URLs are read again after a crash.
 const KEEP_TRAPS: u32 = 100_000;
-/// Milliseconds between two requests for what changed pages embed.
-const REQUISITES_AGAIN: Time = 3_600_000;
-/// Texts remembered for each host, to tell near-duplicates in a row.
-const RECENT_TEXTS: usize = 4;
 /// Prefixes of a host whose lowered caps are kept: wide ones are found first, and hold for those below.
 pub(crate) const MOST_HALVED: usize = 256;
 
@@ -167,12 +161,16 @@ impl Archivist {
                     }
                 }
                 Write::Links(links) => {
-                    self.admit(&links, false, &mut stored)?;
+                    self.admit(&links, Source::Page, &mut stored)?;
                     self.pass_on_strangers();
                     stored.lists += 1;
                 }
+                Write::Seeds(seeds) => {
+                    self.admit(&seeds, Source::People, &mut stored)?;
+                    stored.lists += 1;
+                }
                 Write::Wanted(pages) => {
-                    let pages = self.admit(&pages, false, &mut stored)?;
+                    let pages = self.admit(&pages, Source::People, &mut stored)?;
                     self.pass_on_strangers();
                     for page in pages.into_iter().flatten() {
                         // another robot's is that robot's to visit
@@ -239,15 +237,6 @@ impl Archivist {
         row.map_or_else(|_| KeptHost::default(), |row| offline::host(&row.blob))
     }
 
-    /// Where caps were lowered at a host.
-    fn halved_at(&mut self, host: HostId) -> &mut Vec<Halved> {
-        if !self.halved.contains_key(&host) {
-            let kept = self.kept(host).halved;
-            self.halved.insert(host, kept);
-        }
-        self.halved.get_mut(&host).expect("just put there")
-    }
-
     /// Takes in a visit; says whether caps were lowered at its host.
     fn take(
         &mut self,
@@ -301,7 +290,12 @@ impl Archivist {
                 row.redirect_to = target;
             }
         } else {
-            let pages = self.admit(&links, changed, stored)?;
+            let source = if changed {
+                Source::ChangedPage
+            } else {
+                Source::Page
+            };
+            let pages = self.admit(&links, source, stored)?;
             if self.weights.matter() {
                 weight = self.weigh(&done, &links, &pages)?;
             }
@@ -345,173 +339,6 @@ impl Archivist {
         }
         stored.visits.push((done.page, weight));
         Ok(is_lowered)
-    }
-
-    /// A first text: whether it lowers caps. What is known of traps must outlive us.
-    fn note_text(&mut self, host: HostId, print: TextPrint, url: &Url) -> bool {
-        let near = self.is_near_duplicate(host, print);
-        let origin = &url[..url::Position::BeforePath];
-        let lowered = self.traps.note_content(origin, url, near);
-        if lowered.is_empty() {
-            return false;
-        }
-        let known = self.halved_at(host);
-        for new in lowered {
-            if let Some(old) = known.iter_mut().find(|old| old.prefix == new.prefix) {
-                *old = new;
-            } else if known.len() < MOST_HALVED {
-                known.push(new);
-            }
-        }
-        true
-    }
-
-    /// Admits what is not known and leads into no trap; for each its page. What a page that
-    /// changed embeds is asked for again.
-    fn admit(
-        &mut self,
-        links: &[Found],
-        changed: bool,
-        stored: &mut Stored,
-    ) -> storage::Result<Vec<Option<PageId>>> {
-        let mut pages = Vec::with_capacity(links.len());
-        let mut last: Option<(&str, HostId)> = None;
-        for link in links {
-            if let Some(known) = self.store.find(&link.key) {
-                stored.signals.extend(link.changed.map(|at| (known, at)));
-                if changed && link.depth == REQUISITE && self.is_old_requisite(known, link.at)? {
-                    stored.again.push(known);
-                }
-                pages.push(Some(known));
-                continue;
-            }
-            if let Some(member) = &mut self.member {
-                // whoever owns it decides
-                member.strangers.push(link.clone());
-                pages.push(None);
-                continue;
-            }
-            let origin = link.origin();
-            if self.traps.admit(origin, &link.url).is_err() {
-                stored.trapped += 1;
-                pages.push(None);
-                continue;
-            }
-            let host = match last {
-                Some((name, host)) if name == origin => host,
-                _ => self.store.host(origin)?,
-            };
-            last = Some((origin, host));
-            let candidate = Candidate {
-                key: &link.key,
-                url: link.url.as_str(),
-                host,
-                depth: link.depth,
-                from: link.from,
-                at: link.at,
-            };
-            let admission = self.store.admit(&[candidate])?[0];
-            if let Admission::New(page) = admission {
-                stored.pages.push((page, host));
-                if link.depth == REQUISITE {
-                    stored.requisites.push(page);
-                }
-            }
-            pages.push(Some(admission.page()));
-        }
-        Ok(pages)
-    }
-
-    /// Counts the links of a page that was fetched for the first time, and says how much it matters itself.
-    fn weigh(
-        &mut self,
-        done: &Done,
-        links: &[Found],
-        pages: &[Option<PageId>],
-    ) -> storage::Result<Option<f64>> {
-        let VisitResult::Copy { outcome, .. } = done.result else {
-            return Ok(None);
-        };
-        if outcome == Outcome::FirstSeen {
-            let own = if self.weights.are_from_other_hosts() {
-                self.store.host_row(done.host)?.name
-            } else {
-                String::new()
-            };
-            let counts = |link: &Found| link.depth != REQUISITE && link.origin() != own;
-            let counted = links.iter().zip(pages).filter(|(link, _)| counts(link));
-            let to = counted.filter_map(|(_, page)| *page).collect();
-            self.weights.count(done.page, to);
-        }
-        Ok(Some(done.terms.rank.weight * self.weights.of(done.page)))
-    }
-
-    /// Hands on to the pages it links to what speaks for a page that was read.
-    fn rank(
-        &mut self,
-        done: &Done,
-        links: &[Found],
-        pages: &[Option<PageId>],
-        stored: &mut Stored,
-    ) {
-        let VisitResult::Copy { outcome, .. } = done.result else {
-            return;
-        };
-        let first = outcome == Outcome::FirstSeen;
-        if first || outcome == Outcome::Changed {
-            let pages = links
-                .iter()
-                .zip(pages)
-                .filter(|(link, _)| link.depth != REQUISITE);
-            let to = pages.filter_map(|(_, page)| *page).collect();
-            stored.raised.extend(self.ranks.links(done.page, first, to));
-        }
-    }
-
-    /// The page that a redirect leads to. Redirects that lead to ever new redirects are a trap: at
-    /// the end of a long chain, and from the second visit on within one, only known pages are
-    /// followed.
-    fn redirected(
-        &mut self,
-        redirects: usize,
-        row: Option<&PageRow>,
-        target: &[Found],
-        stored: &mut Stored,
-    ) -> storage::Result<Option<PageId>> {
-        let again = row.is_some_and(|row| row.visits > 1);
-        let ends = redirects > offline::MOST_REDIRECTS || redirects > 1 && again;
-        if ends && let Some(link) = target.first() {
-            let known = self.store.find(&link.key);
-            stored.trapped += u64::from(known.is_none());
-            return Ok(known);
-        }
-        Ok(self
-            .admit(target, false, stored)?
-            .first()
-            .copied()
-            .flatten())
-    }
-
-    /// Whether it is a requisite that was not asked for lately: many pages share one.
-    fn is_old_requisite(&self, page: PageId, now: Time) -> storage::Result<bool> {
-        if !self.store.address(page)?.is_requisite() {
-            return Ok(false);
-        }
-        let row = self.store.page(page)?;
-        let tried = row.and_then(|row| row.last_visit.max(row.last_failure.map(|(at, _)| at)));
-        Ok(tried.is_some_and(|tried| now - tried >= REQUISITES_AGAIN))
-    }
-
-    fn is_near_duplicate(&mut self, host: HostId, print: TextPrint) -> bool {
-        let recent = self.recent.entry(host).or_default();
-        let near = recent
-            .iter()
-            .any(|&other| other.compare(print) != parse::Sameness::Different);
-        if recent.len() == RECENT_TEXTS {
-            recent.pop_front();
-        }
-        recent.push_back(print);
-        near
     }
 }
 

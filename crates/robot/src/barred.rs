@@ -69,6 +69,11 @@ pub(crate) fn check(config: &Config, seeds: &[Seed]) -> Result<(), StartError> {
         let why = format!("scope.types.deny = [{all:?}] refuses every content type");
         return Err(StartError::NothingToFetch(why));
     }
+    let all = |family: &str| config.scope.addresses.deny.iter().any(|net| net == family);
+    if all("0.0.0.0/0") && all("::/0") {
+        let why = "scope.addresses.deny refuses every address";
+        return Err(StartError::NothingToFetch(why.into()));
+    }
     let barred = find(config, seeds)?;
     if barred.is_empty() || barred.len() < seeds.len() {
         return Ok(());
@@ -103,6 +108,10 @@ fn by_address(
         Host::Ipv4(address) => vec![address.into()],
         Host::Ipv6(address) => vec![IpAddr::from(address)],
         Host::Domain(name) => match config.fetch.hosts.get(name) {
+            Some(addresses) if addresses.is_empty() => {
+                let why = format!("fetch.hosts has no address for {name}");
+                return Some(("fetch.hosts", why));
+            }
             Some(addresses) => addresses.clone(),
             None if is_local(name) => vec![Ipv4Addr::LOCALHOST.into()],
             None => return None,
@@ -169,6 +178,14 @@ mod tests {
             (
                 "fetch.hosts = { 'www.example.org' = ['10.0.0.1'] }",
                 "--allow-private",
+            ),
+            (
+                "fetch.hosts = { 'www.example.org' = [] }",
+                "fetch.hosts has no address",
+            ),
+            (
+                "scope.addresses.deny = ['::/0', '0.0.0.0/0']",
+                "scope.addresses.deny",
             ),
             (
                 "scope.addresses.deny = ['198.0.0.0/8']\nfetch.hosts = { 'www.example.org' = ['198.1.1.1'] }",

@@ -82,6 +82,10 @@ pub fn advice(code: u8) -> Option<&'static str> {
         40 => "a certificate of your own goes into fetch.extra_roots",
         50..=52 => "fetch.connect_seconds, first_byte_seconds and body_seconds allow for more time",
         64 => "fetch.proxy, or the proxy of a rule, does not do what is asked; -v logs why",
+        REFUSED => {
+            "the server does not give it to us (401, 403, …); [[rules]] send credentials along"
+        }
+        TOO_MANY => "429: asked too often; politeness.interval makes the pauses longer",
         ROBOTS => "robots.txt forbids it; politeness.robots = false only on servers of your own",
         OUT_OF_SCOPE => "`evercrawl scope URL` tells by which rule",
         RULE_LIMIT => {

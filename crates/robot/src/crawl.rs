@@ -1,17 +1,24 @@
 //! A crawl from start to stop: threads, channels, and who owns what.
 
+mod error;
+mod handle;
+mod opening;
+mod served;
+
+pub use error::StartError;
+pub(crate) use opening::address_rules;
+pub use opening::check_start;
+
 use crate::archivist::{Archivist, SharedSeam};
 use crate::barred;
 use crate::clock::Clock;
-use crate::config::{Config, Invalid, Limits};
-use crate::control;
+use crate::config::{Config, Limits};
 use crate::courier::{Berth, Courier};
-use crate::drive::{Driver, Heard, Question};
+use crate::drive::{Driver, Heard};
 use crate::keeper::{self, Keeper, Until};
 use crate::link_weights::LinkWeights;
 use crate::losses::Losses;
 use crate::message::Write;
-use crate::metrics;
 use crate::offline;
 use crate::overrides::{Headers, Proxies};
 use crate::ranks::Ranks;
@@ -20,67 +27,25 @@ use crate::seam::Seam;
 use crate::seeds::SeedList;
 use crate::steering::Steering;
 use crate::view::Status;
-use crate::visit::{Workers, millis};
+use crate::visit::Workers;
 use crate::webhooks::Webhooks;
-use fetch::{AddressRules, Fetcher, Options};
+use fetch::Fetcher;
 use frontier::scope::{Scope, Seed};
 use frontier::trap::Traps;
-use places::{Sources, SourcesError};
+use opening::{fetch_options, open_archive, open_store};
+use places::Sources;
+use served::Served;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use storage::archive::{Archive, ArchiveOptions, Recovered, identify};
-use storage::{Damage, Durability, Reader, Store, StoreOptions};
+use storage::archive::{Recovered, identify};
+use storage::{Damage, Durability, Reader, Store};
 
 /// Requests under way when the crawl is stopped have this long to end.
 const LAST_REQUESTS: Duration = Duration::from_millis(1200);
-
-/// Why a crawl cannot be started.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs)] // the messages say it
-pub enum StartError {
-    #[error(transparent)]
-    Config(#[from] Invalid),
-    #[error("seed {0:?}: {1}")]
-    Seed(String, frontier::key::Refused),
-    #[error("webhooks: {0}")]
-    Webhook(String),
-    #[error("{path}: {why}")]
-    SeedList { path: PathBuf, why: String },
-    #[error("no seeds, and nothing crawled before in {0}")]
-    NoSeeds(PathBuf),
-    #[error("{0}")]
-    NothingToFetch(String),
-    #[error("scope.{0}")]
-    Scope(#[from] frontier::scope::Invalid),
-    #[error(transparent)]
-    Keeper(#[from] keeper::Refused),
-    #[error("fetch.allow_networks: {0}")]
-    Network(String),
-    #[error("fetch.extra_roots: {path}: {error}")]
-    Roots {
-        path: PathBuf,
-        error: std::io::Error,
-    },
-    #[error("places: {0}")]
-    Places(#[from] SourcesError),
-    #[error("identity: {0}")]
-    Fetcher(#[from] fetch::BuildError),
-    #[error(transparent)]
-    Store(#[from] storage::Error),
-    #[error("{what}: {error}")]
-    System { what: String, error: std::io::Error },
-}
-
-impl StartError {
-    /// Whether what was given is wrong, rather than the state of the machine.
-    pub fn is_bad_input(&self) -> bool {
-        !matches!(self, Self::Store(_) | Self::System { .. })
-    }
-}
 
 /// What had to be mended before the crawl could start.
 #[derive(Debug, Default)]
@@ -219,7 +184,7 @@ fn launch(
     let wall = clock.now().wall;
     if seam.is_none() {
         let first = seeds.into_iter().map(|seed| rules.given(seed.url, wall));
-        let first = Write::Links(first.collect());
+        let first = Write::Seeds(first.collect());
         archivist.send(first).expect("its other end is here");
     }
     let teller = events.clone();
@@ -367,208 +332,4 @@ fn run(
     }
     let result = driver.settle();
     result.and(stored.map_err(|_| "the archivist panicked".into()))
-}
-
-/// What others can reach while the crawl runs.
-struct Served {
-    socket: Option<PathBuf>,
-}
-
-impl Served {
-    fn open(
-        config: &Config,
-        runtime: &tokio::runtime::Runtime,
-        events: &Sender<Heard>,
-        shown: &Arc<Mutex<Status>>,
-    ) -> Result<Self, StartError> {
-        let _inside = runtime.enter();
-        let socket = match control::open(&config.data.0) {
-            Ok((listener, path)) => {
-                runtime.spawn(control::serve(listener, events.clone()));
-                Some(path)
-            }
-            Err(error) => {
-                // too long a path, or a file system without sockets: the crawl goes on unseen
-                tracing::warn!(%error, "nobody can ask this crawl");
-                None
-            }
-        };
-        if let Some(address) = config.metrics.listen {
-            let listener = std::net::TcpListener::bind(address)
-                .and_then(|listener| {
-                    listener.set_nonblocking(true)?;
-                    tokio::net::TcpListener::from_std(listener)
-                })
-                .map_err(|error| StartError::System {
-                    what: format!("metrics.listen = {address}"),
-                    error,
-                })?;
-            runtime.spawn(metrics::serve(listener, shown.clone()));
-        }
-        Ok(Self { socket })
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        if let Some(path) = &self.socket {
-            let _ = std::fs::remove_file(path);
-        }
-    }
-}
-
-impl Crawl {
-    /// How it goes.
-    pub fn status(&self) -> Status {
-        self.shown
-            .lock()
-            .map(|shown| shown.clone())
-            .unwrap_or_default()
-    }
-
-    /// Asks it to stop; `wait` tells when it has.
-    pub fn stop(&self) {
-        let _ = self.events.send(Heard::Stop);
-    }
-
-    /// Gives seeds to the fleet, or wants pages visited now.
-    pub fn give(&self, url: &str) -> Result<(), String> {
-        let (reply, answer) = channel();
-        let question = Question::Visit(url.to_owned(), reply);
-        let over = |_| "the crawl has ended".to_owned();
-        self.events.send(Heard::Ask(question)).map_err(over)?;
-        answer
-            .recv()
-            .map_err(|_| "the crawl has ended".to_owned())?
-    }
-
-    /// The list of seeds in the data directory is another one: what they reach is in scope, and those that
-    /// are new are passed on. Says how many there are.
-    pub fn look_at_seeds(&self) -> Result<usize, String> {
-        let (reply, answer) = channel();
-        let over = || "the crawl has ended".to_owned();
-        let asked = self.events.send(Heard::Ask(Question::Seeds(reply)));
-        asked.map_err(|_| over())?;
-        answer.recv().map_err(|_| over())?
-    }
-
-    /// Whether it ended because its share was lost: its data are to be removed before it starts anew.
-    pub fn lost_share(&self) -> bool {
-        self.courier
-            .as_ref()
-            .is_some_and(|courier| courier.is_over())
-    }
-
-    /// Something that tells how it goes, for another thread; asks nobody.
-    pub fn shown(&self) -> impl Fn() -> Status + Send + Sync + 'static {
-        let shown = self.shown.clone();
-        move || shown.lock().map(|shown| shown.clone()).unwrap_or_default()
-    }
-
-    /// Something that stops it, for another thread.
-    pub fn stopper(&self) -> impl Fn() + Send + 'static {
-        let events = self.events.clone();
-        move || {
-            let _ = events.send(Heard::Stop);
-        }
-    }
-
-    /// Whether it has ended.
-    pub fn is_over(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
-    }
-
-    /// Waits until it has ended and all is on disk.
-    pub fn wait(mut self) -> Result<Status, String> {
-        let thread = self.thread.take().expect("waited for once");
-        match thread.join() {
-            Ok(result) => result.map(|()| self.status()),
-            Err(_) => Err("the keeper panicked".into()),
-        }
-    }
-}
-
-fn open_store(
-    config: &Config,
-    seeds: &[Seed],
-    durability: Durability,
-) -> Result<Store, StartError> {
-    let state = state_directory(&config.data.0);
-    let nothing = || StartError::NoSeeds(config.data.0.clone());
-    if seeds.is_empty() && !state.exists() {
-        return Err(nothing());
-    }
-    let options = StoreOptions {
-        durability,
-        ..StoreOptions::default()
-    };
-    let store = Store::open(&state, options)?;
-    if seeds.is_empty() && store.page_count() == 0 {
-        return Err(nothing());
-    }
-    Ok(store)
-}
-
-/// Opens the archive, and takes out what is not to be kept.
-fn open_archive(
-    config: &Config,
-    durability: Durability,
-    store: &mut Store,
-) -> storage::Result<Option<Archive>> {
-    if !config.archive.enabled {
-        return Ok(None);
-    }
-    let mut options = ArchiveOptions {
-        rotate_bytes: config.archive.rotate_bytes,
-        durability,
-        ..ArchiveOptions::default()
-    };
-    let agent = config.identity.user_agent();
-    options.info.push(("http-header-user-agent".into(), agent));
-    if let Some(contact) = config.identity.contact() {
-        options.info.push(("operator".into(), contact.into()));
-    }
-    let mut archive = Archive::open(&archive_directory(&config.data.0), options)?;
-    let now = millis(Clock::start(None).now().wall);
-    storage::archive::prune(&mut archive, store, &config.archive.keep(), now)?;
-    Ok(Some(archive))
-}
-
-fn fetch_options(config: &Config) -> Result<Options, StartError> {
-    let mut options = Options::new(config.identity.user_agent());
-    let f = &config.fetch;
-    options.timeouts.connect = Duration::from_secs_f64(f.connect_seconds);
-    options.timeouts.first_byte = Duration::from_secs_f64(f.first_byte_seconds);
-    options.timeouts.body = Duration::from_secs_f64(f.body_seconds);
-    options.timeouts.drip.bytes_per_second = f.least_bytes_per_second;
-    options.limits.body = f.max_bytes;
-    options.limits.decoded = f.max_decoded_bytes;
-    options.http2 = f.http2;
-    options.source = f.source;
-    options.dns.server = f.dns_server;
-    options.hosts = f
-        .hosts
-        .iter()
-        .map(|(name, to)| (name.clone(), to.clone()))
-        .collect();
-    options.addresses = address_rules(config)?;
-    if let Some(path) = &f.extra_roots {
-        options.extra_roots = std::fs::read(path).map_err(|error| StartError::Roots {
-            path: path.clone(),
-            error,
-        })?;
-    }
-    Ok(options)
-}
-
-/// Which addresses may be contacted.
-pub(crate) fn address_rules(config: &Config) -> Result<AddressRules, StartError> {
-    let mut rules = AddressRules::default();
-    for network in &config.fetch.allow_networks {
-        let parsed = network.parse();
-        let parsed =
-            parsed.map_err(|error| StartError::Network(format!("{network:?}: {error}")))?;
-        rules.allowed.push(parsed);
-    }
-    Ok(rules)
 }

@@ -305,7 +305,10 @@ impl Keeper {
                         self.count_failure_of_host(cause);
                     }
                     match self.for_whom(id, &ticket) {
-                        Of::Host(of) => self.robots_known(now, of, standing),
+                        Of::Host(of) => {
+                            self.hosts[of.index()].no_robots = failure;
+                            self.robots_known(now, of, standing);
+                        }
                         Of::Peer(of) => self.writes.push(Write::Answer { of, standing }),
                     }
                 }

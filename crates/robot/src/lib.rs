@@ -36,11 +36,12 @@ pub mod view;
 mod visit;
 pub mod watch;
 mod webhooks;
+pub mod whole_file;
 
 pub use courier::{Berth, Mooring, Sight};
 pub use crawl::{
-    Crawl, Mended, StartError, archive_directory, check, start, start_in_fleet, start_within,
-    state_directory,
+    Crawl, Mended, StartError, archive_directory, check, check_start, start, start_in_fleet,
+    start_within, state_directory,
 };
 pub use keeper::Until;
 pub use losses::Losses;

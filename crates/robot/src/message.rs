@@ -310,6 +310,8 @@ pub enum Write {
     Visited(Box<Visited>),
     /// Links to be admitted.
     Links(Vec<Found>),
+    /// Where the crawl begins, to be admitted.
+    Seeds(Vec<Found>),
     /// Pages that somebody wants visited now, to be admitted if they are new.
     Wanted(Vec<Found>),
     /// An answer that is no page's.

@@ -205,6 +205,8 @@ impl MovedHost {
             lies: self.lies,
             halved: self.halved,
             no_address: self.no_address,
+            // whoever takes it over asks anew
+            no_robots: None,
         }
     }
 }

@@ -3,12 +3,13 @@
 
 use crate::StartError;
 use crate::config::{Config, Seed};
+use crate::whole_file;
 use frontier::key::{Refused, parse_link};
 use frontier::scope::{self, Reach};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use url::Url;
@@ -36,9 +37,15 @@ fn normal(seed: &str) -> String {
     read(seed).map_or_else(|_| seed.to_owned(), Into::into)
 }
 
+/// Whether a URL names a user or a password: they are not sent, and would be kept where others read them.
+pub fn has_login(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| !url.username().is_empty() || url.password().is_some())
+}
+
 /// Seeds as given.
 pub fn read_all(seeds: &[Seed]) -> Result<Vec<scope::Seed>, StartError> {
     let read = |seed: &Seed| match read(&seed.url) {
+        Ok(url) if has_login(&seed.url) => Err(StartError::Login(url.into())),
         Ok(url) => Ok(scope::Seed {
             url,
             reach: seed.reach,
@@ -61,16 +68,14 @@ impl SeedList {
     }
 
     fn read(path: &Path) -> Result<Self, String> {
-        let mut text = String::new();
-        match File::open(path) {
+        let text = match whole_file::read_text(path, MOST_BYTES) {
             Err(error)
                 if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
             {
                 return Ok(Self::default());
             }
-            opened => opened.and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text)),
-        }
-        .map_err(|error| format!("cannot be read: {error}"))?;
+            read => read.map_err(|error| format!("cannot be read: {error}"))?,
+        };
         serde_json::from_str(&text).map_err(|error| format!("no list of seeds: {error}"))
     }
 

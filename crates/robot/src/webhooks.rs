@@ -146,13 +146,15 @@ impl Hook {
         let state = crate::state_directory(&config.data.0);
         let reader = Reader::open(&state)?;
         let pages = hook.pages.as_ref().map(|pages| Regex::new(pages));
+        let before = config.webhooks[..number].iter();
+        let earlier = before.filter(|other| other.url == hook.url).count();
         Ok(Self {
             number,
             kinds: hook.kinds.clone(),
             // checked with the configuration
             pages: pages.transpose().unwrap_or_default(),
             post: Post::new(hook, config)?,
-            place: Place::open(&state, &hook.url).map_err(|error| StartError::System {
+            place: Place::open(&state, &hook.url, earlier).map_err(|error| StartError::System {
                 what: format!("the place of webhook {}", number + 1),
                 error,
             })?,

@@ -189,8 +189,12 @@ fn words(reader: &Reader, why: &Why) -> (String, Prospect) {
                 .standing
                 .is_some_and(|standing| standing.unreachable_since.is_some());
             if unreachable {
-                let why = "its host's robots.txt cannot be had";
-                (why.into(), Prospect::Doubtful)
+                // whatever stands in its way stands in that of its pages
+                let mut why = "its host's robots.txt cannot be had".to_owned();
+                if let Some(cause) = kept.no_robots {
+                    let _ = write!(why, ": {}", told(cause));
+                }
+                (why, Prospect::Doubtful)
             } else {
                 ("not reached before the end".into(), Prospect::Open)
             }

@@ -1,6 +1,7 @@
 //! How a crawl shows itself: a view that stays in place on a terminal, lines elsewhere.
 
 use super::view::Pace;
+use crate::moment::duration;
 use crate::terminal::{count, grouped, plain};
 use anyhow::Result;
 use desk::live;
@@ -99,6 +100,11 @@ pub fn line(status: &Status) -> String {
         bytes(status.bytes),
         count(status.changes, "change"),
     );
+    let left = status.first_pass_seconds;
+    if let Some(left) = left.filter(|_| status.running && status.new_waiting > 0) {
+        // servers may be slower than politeness allows
+        let _ = write!(line, "; first pass: at least {} left", duration(left));
+    }
     if let Some(freshness) = status.estimated_freshness {
         let _ = write!(line, "; estimated freshness {:.1} %", 100.0 * freshness);
     }
@@ -138,5 +144,23 @@ pub fn bytes(bytes: u64) -> String {
         format!("{bytes} B")
     } else {
         format!("{value:.1} {}", UNITS[unit])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_tells_how_long_the_first_pass_takes() {
+        let mut status = Status {
+            running: true,
+            new_waiting: 20,
+            first_pass_seconds: Some(900.0),
+            ..Status::default()
+        };
+        assert!(line(&status).contains("first pass: at least 15 min left"));
+        status.new_waiting = 0;
+        assert!(!line(&status).contains("left"));
     }
 }

@@ -6,6 +6,7 @@ use anyhow::Result;
 use desk::log_file::LogFile;
 use frontier::scope::Scope;
 use robot::config::{Config, Level, Log};
+use robot::whole_file;
 use std::path::Path;
 use std::sync::Mutex;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -23,7 +24,7 @@ fn read_text(path: Option<&Path>) -> Result<(Config, String)> {
     let Some(path) = path else {
         return Ok((Config::default(), String::new()));
     };
-    let text = std::fs::read_to_string(path)
+    let text = whole_file::read_text(path, whole_file::CONFIGURATION)
         .map_err(|error| BadInput::file(path, format!("cannot be read: {error}")))?;
     let mut config = Config::parse(&text).map_err(|error| BadInput::file(path, error))?;
     stand_beside(&mut config, &text, path);
@@ -74,7 +75,8 @@ pub fn start_config(file: Option<&Path>, data: Option<&Path>) -> Result<(Config,
     if let Some(data) = data {
         data.clone_into(&mut config.data.0);
     }
-    if file.is_some() {
+    if let Some(file) = file {
+        spare(file, &text, &config)?;
         return Ok((config, Origin::File(table(&text))));
     }
     let Some(kept) = Config::kept(&config.data.0) else {
@@ -83,6 +85,17 @@ pub fn start_config(file: Option<&Path>, data: Option<&Path>) -> Result<(Config,
     let kept = kept.map_err(|error| BadInput::file(&Config::kept_file(&config.data.0), error))?;
     let data = config.data;
     Ok((Config { data, ..kept }, Origin::Before))
+}
+
+/// A crawl keeps its settings in its directory; a file that somebody wrote is not to be lost by that.
+pub fn spare(file: &Path, text: &str, config: &Config) -> Result<()> {
+    let kept = Config::kept_file(&config.data.0);
+    let [file_there, kept_there] = [file, &kept].map(|path| std::fs::canonicalize(path).ok());
+    if file_there.is_none() || file_there != kept_there || Config::is_kept_text(text) {
+        return Ok(());
+    }
+    let why = "data: a crawl in this directory would write its own settings over this file; name another directory";
+    Err(BadInput::file(file, why).into())
 }
 
 /// The keys that a text has; it was read before.

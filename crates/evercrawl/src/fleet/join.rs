@@ -129,7 +129,7 @@ fn configure(arguments: &Arguments, articles: &Articles) -> Result<Config> {
     let mut config = match &arguments.config {
         Some(path) => {
             let local = crate::crawl::read_config(Some(path))?;
-            let text = std::fs::read_to_string(path)?;
+            let text = robot::whole_file::read_text(path, robot::whole_file::CONFIGURATION)?;
             with_local(&fleet, path, &text, &local)?
         }
         None => fleet,

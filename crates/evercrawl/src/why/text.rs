@@ -40,10 +40,7 @@ pub fn rows(why: &Why) -> Vec<(&'static str, String)> {
     }
     row("scope", &scope(why));
     if let Some(cause) = why.no_address {
-        let hint =
-            robot::cause::advice(cause).map_or_else(String::new, |hint| format!(" ({hint})"));
-        let cause = robot::cause::word(cause);
-        row("address", &format!("none for its host: {cause}{hint}"));
+        row("address", &format!("none for its host: {}", advised(cause)));
     }
     row("robots.txt", &robots(why));
     if let Some(told) = rules(why) {
@@ -134,8 +131,17 @@ fn scope(why: &Why) -> String {
     format!("{word}: {}{doubt}", why.scope.why)
 }
 
+/// A cause, and what can be done about it.
+fn advised(cause: u8) -> String {
+    let hint = robot::cause::advice(cause).map_or_else(String::new, |hint| format!(" ({hint})"));
+    format!("{}{hint}", robot::cause::word(cause))
+}
+
 fn robots(why: &Why) -> String {
     let mut robots = why.robots.why.clone();
+    if let Some(cause) = why.no_robots {
+        let _ = write!(robots, "; last asked for in vain: {}", advised(cause));
+    }
     if let Some(delay) = why.robots.crawl_delay {
         let _ = write!(robots, "; Crawl-delay {delay} s");
         if delay > LONGEST {

@@ -90,6 +90,23 @@ fn what_the_system_refuses_is_said_without_its_numbers() {
             vec!["crawl", "--data", below, "http://a.example/"],
             "Not a directory",
         ),
+        (
+            2,
+            vec!["crawl", "--dashboard=here", "http://a.example/"],
+            "expected an address and a port",
+        ),
+        (
+            2,
+            vec![
+                "watch",
+                "--every",
+                "0s",
+                "--data",
+                none,
+                "http://a.example/",
+            ],
+            "--every: expected a time",
+        ),
     ] {
         let said = refused(code, &arguments);
         assert!(
@@ -207,6 +224,40 @@ fn data_stand_beside_their_configuration() {
 }
 
 /// As `| head` leaves it.
+/// Neither sent nor kept, so they must not be taken as if they were.
+#[test]
+fn a_password_in_a_seed_is_refused_and_not_repeated() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let data = data.to_str().unwrap();
+    let seed = "https://me:a-word-of-mine@example.org/";
+    for command in ["crawl", "watch"] {
+        let said = refused(2, &[command, "--once", "--data", data, seed]);
+        assert!(said.contains("basic_file"), "{said}");
+        assert!(!said.contains("a-word-of-mine"), "{said}");
+    }
+    assert!(!Path::new(data).exists());
+}
+
+#[test]
+fn a_crawl_does_not_write_over_its_configuration() {
+    let server = Answers::new(47, |_| html("<p>a page"));
+    let crawler = Crawler::new(&[server.url("/")]).with("data", "\".\"");
+    let folder = crawler.directory.path();
+    let file = folder.join("config.toml");
+    fs::rename(crawler.config(), &file).unwrap();
+    let before = fs::read_to_string(&file).unwrap();
+    let said = refused(2, &["crawl", "--once", "-c", file.to_str().unwrap()]);
+    assert!(said.contains("data: "), "{said}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), before);
+    // by another name it may lie there, and what a crawl kept may be named
+    let other = folder.join("crawl.toml");
+    fs::rename(&file, &other).unwrap();
+    told(&["crawl", "--once", "-c", other.to_str().unwrap()]);
+    assert_eq!(fs::read_to_string(&other).unwrap(), before);
+    told(&["crawl", "--once", "-c", file.to_str().unwrap()]);
+}
+
 #[test]
 fn nobody_hears_of_a_pipe_that_was_closed() {
     let (server, mut crawler) = long_page(54);

@@ -51,3 +51,21 @@ fn what_is_missing_is_listed_and_every_page_made_new_the_next_time() {
     again.sort();
     assert_eq!(again, ["/", "/a", "/b"]);
 }
+
+/// What people name they want, though a link like it would be taken for a trap.
+#[test]
+fn a_seed_is_fetched_however_odd_its_url_is() {
+    let server = site(38);
+    let long = format!("/search?q={}", "word+".repeat(500));
+    let circling = "/a/a/a/a/a".to_owned();
+    let deep = "/x".repeat(30);
+    let mut odd = vec![long, circling, deep];
+    let seeds: Vec<String> = odd.iter().map(|path| server.url(path)).collect();
+    let mut crawler = Crawler::new(&seeds).with("scope.reach", "\"page\"");
+    crawler.once(60);
+    let mut asked = server.asked();
+    asked.retain(|path| path != "/robots.txt");
+    asked.sort();
+    odd.sort();
+    assert_eq!(asked, odd);
+}

@@ -93,6 +93,44 @@ fn settings_by_which_nothing_can_be_fetched_are_refused() {
 }
 
 #[test]
+fn a_configuration_that_begins_nowhere_is_refused() {
+    let server = site(37, "http://127.0.0.37:1/");
+    let mut crawler = Crawler::new(&[]);
+    let file = crawler.config();
+    let file = file.to_str().unwrap();
+    let said = refused(2, &["config", "check", file]);
+    assert!(
+        said.contains("no seeds") && said.contains("`seeds`"),
+        "{said}"
+    );
+    crawler
+        .start(&["--once"])
+        .within(10)
+        .failed(2, &["no seeds"]);
+    // seeds may come from the command line
+    let seed = server.url("/docs/a");
+    assert!(told(&["config", "check", file, &seed]).contains("fine"));
+    assert!(refused(2, &["config", "check", file, "ftp://a.org/"]).contains("ftp"));
+    crawler
+        .start(&["--once", "--json", &seed])
+        .succeeds_within(30);
+    // what was crawled before would be out of scope, and nothing done
+    for said in [
+        refused(2, &["config", "check", file]),
+        refused(2, &["crawl", "--once", "-c", file]),
+    ] {
+        assert!(
+            said.contains("no seeds") && said.contains("scope.also"),
+            "{said}"
+        );
+    }
+    let before = server.asked().len();
+    let data = crawler.data();
+    told(&["crawl", "--once", "--data", data.to_str().unwrap()]);
+    assert!(server.asked().len() > before);
+}
+
+#[test]
 fn a_seed_out_of_scope_is_told_at_the_start() {
     let server = site(36, "http://127.0.0.36:1/");
     let seeds = [server.url("/docs/a"), server.url("/blog/b")];

@@ -75,6 +75,11 @@ fn a_crawl_that_may_yet_succeed_says_why_it_does_not_and_status_remembers() {
         }
         let said = process.errors_so_far();
         assert!(said.contains(&url) && said.contains("Ctrl-C"), "{said}");
+        // what robots.txt suffers from is what the page does
+        assert!(
+            said.contains("connect-refused: nothing listens there"),
+            "{said}"
+        );
         process.interrupted_after(0.0);
     };
     let refused = |crawler: &Crawler| {
@@ -84,6 +89,8 @@ fn a_crawl_that_may_yet_succeed_says_why_it_does_not_and_status_remembers() {
         status["failures"]["connect-refused"].as_u64().unwrap_or(0)
     };
     run(&mut crawler);
+    let why = told(&["why", "--data", crawler.data().to_str().unwrap(), &url]);
+    assert!(why.contains("connect-refused"), "{why}");
     let first = refused(&crawler);
     assert!(first > 0);
     // a second run begins where the first ended

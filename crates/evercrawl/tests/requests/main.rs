@@ -127,6 +127,29 @@ fn credentials_go_to_their_host_alone() {
     }
 }
 
+/// Whoever looks at a crawl need not know what its headers say.
+#[test]
+fn why_names_headers_without_what_they_say() {
+    let site = Answers::new(64, |_| html("<p>a page"));
+    let mut crawler = Crawler::new(&[site.url("/")]);
+    let host = format!("http://127.0.0.64:{}", site.port);
+    crawler = crawler.with(
+        "rules",
+        format!("[{{ hosts = [{host:?}], headers = {{ X-Api-Key = \"a-key-of-mine\" }} }}]"),
+    );
+    crawler.once(30);
+    assert!(
+        site.heads()
+            .iter()
+            .any(|head| head.contains("a-key-of-mine"))
+    );
+    let said = say(&crawler, &["why", &site.url("/")]);
+    assert!(
+        said.contains("X-Api-Key") && !said.contains("a-key-of-mine"),
+        "{said}"
+    );
+}
+
 #[test]
 fn a_rule_that_would_send_secrets_anywhere_is_refused() {
     let mut crawler = Crawler::new(&["http://127.0.0.1:1/".into()])

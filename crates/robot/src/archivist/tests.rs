@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::clock::Now;
-use crate::message::Done;
+use crate::message::{Done, Found};
 use crate::notes::Cut;
-use storage::StoreOptions;
+use storage::{PageId, PageRow, REQUISITE, StoreOptions};
 use url::Url;
 
 const HOUR: f64 = 3600.0;
@@ -84,4 +84,23 @@ fn requisites_are_asked_for_again_when_a_page_changed_but_not_for_every_page() {
     assert!(again(2.0 * HOUR, Outcome::Unchanged).is_empty());
     assert!(again(2.0 * HOUR, Outcome::Minor).is_empty());
     assert_eq!(again(2.0 * HOUR, Outcome::Changed), [requisite]);
+}
+
+#[test]
+fn whoever_names_a_page_gets_it_whatever_its_url_looks_like() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path(), StoreOptions::default()).unwrap();
+    let traps = Traps::new(frontier::trap::TrapConfig::default());
+    let mut archivist = Archivist::new(store, None, traps);
+    let long = |n: usize| {
+        let url = format!("http://h/?{n}={}", "x".repeat(2500));
+        vec![found(&url, 0, 1e9)]
+    };
+    let mut write = |write| archivist.write(vec![write]).unwrap();
+    let found = write(Write::Links(long(1)));
+    assert_eq!((found.pages.len(), found.trapped), (0, 1));
+    for named in [Write::Seeds(long(2)), Write::Wanted(long(3))] {
+        let stored = write(named);
+        assert_eq!((stored.pages.len(), stored.trapped), (1, 0));
+    }
 }

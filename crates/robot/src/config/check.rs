@@ -6,6 +6,8 @@ use frontier::scope::in_a_line;
 
 /// As good as without end, for what is counted in seconds, bytes or requests.
 const MOST: f64 = 1e15;
+/// Seconds. Whoever waits for longer waits for nothing.
+const YEAR: f64 = 366.0 * 86_400.0;
 
 impl Config {
     /// Checks what the types cannot.
@@ -85,7 +87,7 @@ impl Config {
 
     /// Every number with its least and its largest value.
     fn numbers(&self) -> Vec<(&'static str, f64, f64, f64)> {
-        let (b, r, f) = (&self.budget, &self.revisit, &self.fetch);
+        let (b, r, f, t) = (&self.budget, &self.revisit, &self.fetch, &self.traps);
         let at_once = f64::from(self.politeness.at_once);
         let rotate = self.archive.rotate_bytes as f64;
         vec![
@@ -111,6 +113,17 @@ impl Config {
                 86_400.0,
             ),
             ("fetch.body_seconds", f.body_seconds, 0.001, 86_400.0),
+            ("fetch.max_bytes", f.max_bytes as f64, 1.0, MOST),
+            (
+                "fetch.max_decoded_bytes",
+                f.max_decoded_bytes as f64,
+                1.0,
+                MOST,
+            ),
+            ("traps.url_length", t.url_length as f64, 1.0, MOST),
+            ("traps.path_depth", t.path_depth as f64, 1.0, MOST),
+            ("traps.per_host", t.per_host.into(), 1.0, MOST),
+            ("traps.per_prefix", t.per_prefix.into(), 1.0, MOST),
             // a file for every page would be one too many
             ("archive.rotate_bytes", rotate, 65_536.0, MOST),
             (
@@ -131,28 +144,29 @@ impl Config {
 
 /// Whether a rule for intervals can be followed.
 pub(crate) fn check_interval(key: &'static str, interval: Interval) -> Result<Interval, Invalid> {
-    let (wrong, least) = match interval {
-        Interval::Fixed { seconds } => ([("seconds", seconds); 2], 0.0),
+    let bounds = match interval {
+        Interval::Fixed { seconds } => vec![("seconds", seconds, 0.0, YEAR)],
         Interval::Density {
             longest,
             pages_of_largest,
-        } => {
-            // so that both have the same least value
-            let pages = ("pages_of_largest", pages_of_largest - 1.0);
-            ([("longest", longest), pages], 1.0)
+        } => vec![
+            ("longest", longest, 1.0, YEAR),
+            ("pages_of_largest", pages_of_largest, 2.0, MOST),
+        ],
+        Interval::Latency { factor, least } => {
+            vec![("factor", factor, 0.0, MOST), ("least", least, 0.0, YEAR)]
         }
-        Interval::Latency { factor, least } => ([("factor", factor), ("least", least)], 0.0),
     };
-    let wrong = wrong
-        .into_iter()
-        .find(|(_, value)| !(least..=MOST).contains(value));
-    wrong.map_or(Ok(interval), |(name, _)| {
-        let expected = match name {
-            "longest" => "expected a number from 1",
-            "pages_of_largest" => "expected a number from 2",
-            _ => "expected a number, not below 0",
-        };
-        Err(Invalid::new(key, name, expected))
+    let mut bounds = bounds.into_iter();
+    let wrong = bounds.find(|(_, value, least, most)| !(least..=most).contains(&value));
+    wrong.map_or(Ok(interval), |(name, value, least, most)| {
+        let value = format!("{{ {name} = {value} }}");
+        let expected = format!("expected a number from {least} to {most}");
+        Err(Invalid {
+            key,
+            value,
+            expected,
+        })
     })
 }
 

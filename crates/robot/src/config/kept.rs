@@ -2,6 +2,7 @@
 //! with it, need not be told again.
 
 use super::Config;
+use crate::whole_file;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -16,13 +17,18 @@ impl Config {
 
     /// The one kept in a data directory, if there is one; what is wrong if it cannot be read.
     pub fn kept(data: &Path) -> Option<Result<Self, String>> {
-        match std::fs::read_to_string(Self::kept_file(data)) {
+        match whole_file::read_text(&Self::kept_file(data), whole_file::CONFIGURATION) {
             Ok(text) => Some(Self::parse(&text).map_err(|error| error.to_string())),
             Err(error) => match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => None,
                 _ => Some(Err(format!("cannot be read: {error}"))),
             },
         }
+    }
+
+    /// Whether a text was written by a crawl.
+    pub fn is_kept_text(text: &str) -> bool {
+        text.starts_with(COMMENT)
     }
 
     /// Keeps it, whole or not at all.

@@ -33,6 +33,8 @@ pub(super) struct Host {
     pub lies: bool,
     /// Why no address was found, the last time one was sought.
     pub no_address: Option<u8>,
+    /// Why its robots.txt was not had, the last time it was asked for.
+    pub no_robots: Option<u8>,
     /// Whether its robots.txt is obeyed.
     pub obeyed: bool,
     /// Every Nth conditional request to it is made without conditions.
@@ -69,6 +71,9 @@ pub struct KeptHost {
     /// Why no address was found, the last time one was sought.
     #[serde(default)]
     pub no_address: Option<u8>,
+    /// Why its robots.txt was not had, the last time it was asked for.
+    #[serde(default)]
+    pub no_robots: Option<u8>,
 }
 
 impl Keeper {
@@ -107,6 +112,7 @@ impl Keeper {
             standing: kept.standing.map(Arc::new),
             lies: kept.lies,
             no_address: kept.no_address,
+            no_robots: kept.no_robots,
             obeyed: terms.robots,
             audit_every: terms.audit_every,
             told,
@@ -271,6 +277,7 @@ impl Keeper {
         known.standing = kept.standing.map(Arc::new);
         known.lies = kept.lies;
         known.no_address = kept.no_address;
+        known.no_robots = kept.no_robots;
         if let Some(standing) = &known.standing
             && standing.verdict == Verdict::DisallowForNow
             && obeyed
@@ -288,6 +295,7 @@ impl Keeper {
             standing: known.standing.as_deref().cloned(),
             lies: known.lies,
             no_address: known.no_address,
+            no_robots: known.no_robots,
             // the archivist's own affair
             halved: Vec::new(),
         };

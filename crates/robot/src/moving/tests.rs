@@ -59,6 +59,7 @@ fn crawl(directory: &Path, urls: &[&str]) -> Store {
             times: 2,
         }],
         no_address: None,
+        no_robots: None,
     };
     let blob = serde_json::to_vec(&kept).unwrap();
     batch.hosts.push((host, blob));

@@ -4,6 +4,7 @@ use crate::StartError;
 use crate::config::{Config, Webhook};
 use crate::overrides::Proxies;
 use crate::secret::Secret;
+use crate::whole_file;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use fetch::{Fetcher, Method, Options, Proxy, Request};
@@ -57,7 +58,8 @@ impl Post {
                 .push(all.parse().expect("a network"));
         }
         if let Some(path) = &config.fetch.extra_roots {
-            options.extra_roots = std::fs::read(path).unwrap_or_default();
+            options.extra_roots =
+                whole_file::read(path, whole_file::CERTIFICATES).unwrap_or_default();
         }
         let crawl = storage::digest(config.data.0.as_os_str().as_encoded_bytes());
         Ok(Self {
