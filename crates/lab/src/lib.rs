@@ -1,6 +1,5 @@
 //! The laboratory: what would happen under a virtual clock, and published experiments done again.
-//!
-//! The binary calls it; nothing of the product imports it.
+#![doc = include_str!("../README.md")]
 
 pub mod fit;
 pub mod reproduce;
