@@ -49,10 +49,10 @@ pub struct Arguments {
     /// The data directory [default: evercrawl-data].
     #[arg(long, value_name = "DIRECTORY")]
     data: Option<PathBuf>,
-    /// How far each URL reaches: site, domain, host, prefix, page, anywhere, nowhere [default: site].
+    /// How far each URL reaches [default: site].
     ///
-    /// `evercrawl scope --help` explains them, and what else can be in or out.
-    #[arg(long)]
+    /// `evercrawl scope --help` explains the values, and what else can be in or out.
+    #[arg(long, value_parser = crate::scope::reaches())]
     reach: Option<Reach>,
     /// Also contact addresses that are not public: this machine, private networks.
     #[arg(long)]

@@ -4,6 +4,7 @@ use crate::bad_input::BadInput;
 use crate::data::{self, Data, Which, read_url};
 use crate::terminal::plain;
 use anyhow::Result;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use frontier::scope::{self, Judgement, Reach, Rule, Seed};
 use robot::config::Config;
 use serde::Serialize;
@@ -46,7 +47,7 @@ pub struct Arguments {
     #[arg(long = "seed", value_name = "URL")]
     seeds: Vec<String>,
     /// How far each seed reaches, whatever the configuration says.
-    #[arg(long)]
+    #[arg(long, value_parser = reaches())]
     reach: Option<Reach>,
     /// Links between a seed and the URLs, for `scope.max_depth`.
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -150,6 +151,12 @@ struct Line<'a> {
     url: &'a str,
     #[serde(flatten)]
     verdict: Verdict,
+}
+
+/// The reaches as arguments, so that shells can complete them.
+pub fn reaches() -> impl TypedValueParser<Value = Reach> {
+    let words = Reach::ALL.map(|(_, word, _)| word);
+    PossibleValuesParser::new(words).try_map(|word| word.parse())
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {

@@ -45,7 +45,7 @@ enum Command {
         #[command(flatten)]
         change: Change,
         /// How far they reach, unless a file gives them another reach.
-        #[arg(long)]
+        #[arg(long, value_parser = crate::scope::reaches())]
         reach: Option<Reach>,
     },
     /// Remove seeds.

@@ -72,6 +72,9 @@ fn what_the_system_refuses_is_said_without_its_numbers() {
     fs::write(&place, "").unwrap();
     let below = place.join("data");
     let none = folder.path().join("none");
+    let source = folder.path().join("source.toml");
+    let text = "seeds = [\"http://a.example/\"]\nfetch.source = \"203.0.113.9\"";
+    fs::write(&source, text).unwrap();
     let (below, none) = (below.to_str().unwrap(), none.to_str().unwrap());
     for (code, arguments, expected) in [
         (2, vec!["crawl", "-c", none], "No such file or directory"),
@@ -89,6 +92,11 @@ fn what_the_system_refuses_is_said_without_its_numbers() {
             1,
             vec!["crawl", "--data", below, "http://a.example/"],
             "Not a directory",
+        ),
+        (
+            1,
+            vec!["config", "check", source.to_str().unwrap()],
+            "an address of this machine",
         ),
         (
             2,

@@ -8,6 +8,7 @@ use crate::visit::millis;
 use crate::whole_file;
 use fetch::{AddressRules, Options};
 use frontier::scope::{Reach, Seed};
+use std::net::UdpSocket;
 use std::time::Duration;
 use storage::archive::{Archive, ArchiveOptions};
 use storage::{Durability, Reader, Store, StoreOptions};
@@ -95,6 +96,13 @@ pub(super) fn fetch_options(config: &Config) -> Result<Options, StartError> {
     options.limits.body = f.max_bytes;
     options.limits.decoded = f.max_decoded_bytes;
     options.http2 = f.http2;
+    if let Some(source) = f.source {
+        // better told now than as one host after the other that cannot be reached
+        UdpSocket::bind((source, 0)).map_err(|error| StartError::System {
+            what: format!("fetch.source = {source}, which should be an address of this machine"),
+            error,
+        })?;
+    }
     options.source = f.source;
     options.dns.server = f.dns_server;
     options.hosts = f
