@@ -421,7 +421,7 @@ fn edited(version: usize) -> String {
 #[test]
 fn a_page_that_is_edited_here_and_there_at_most_looks_is_news() {
     let mut version = 12;
-    let steps = [4, 5, 0, 4, 3, 5, 1].into_iter().cycle().take(70);
+    let steps = [7, 6, 2, 7, 5, 3].into_iter().cycle().take(70);
     let versions: Vec<usize> = steps
         .map(|step| {
             version += step;

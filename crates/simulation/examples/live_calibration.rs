@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("five decades", plain((1e-3, 1e2)), 150.0, Count::Body),
         ("three decades", plain((1e-2, 1e1)), 150.0, Count::Body),
         ("one rate", plain((0.3, 0.3)), 100.0, Count::Body),
-        // the same pages, but what differs at two looks within ten minutes is noise
+        // the same pages, but what differs at nearly every look is noise
         ("three decades", plain((1e-2, 1e1)), 150.0, Count::Text),
         ("demo", odd, 150.0, Count::Text),
     ];

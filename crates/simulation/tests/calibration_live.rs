@@ -8,6 +8,17 @@ use simulation::web::WebSpec;
 /// Rates over five orders of magnitude, a first guess of a week where a change takes a second or so.
 #[test]
 fn what_a_robot_says_of_its_pages_is_what_the_server_knows() {
+    check((1e-3, 1e2), Count::Body);
+}
+
+/// By their text, of which some is taken for noise: pages that are looked at often were said to be fresher
+/// than they are.
+#[test]
+fn what_is_taken_for_noise_makes_no_page_fresher() {
+    check((1e-2, 1e1), Count::Text);
+}
+
+fn check(rates: (f64, f64), count: Count) {
     let seconds = 40.0;
     let live = Live {
         web: WebSpec {
@@ -15,13 +26,13 @@ fn what_a_robot_says_of_its_pages_is_what_the_server_knows() {
             largest: 60,
             size_exponent: 0.5,
             kinds: [(Kind::Poisson, 1.0)].into(),
-            rates: (1e-3, 1e2),
+            rates,
             days: seconds + 30.0,
             ..WebSpec::plain()
         },
         seconds,
         budget: 150.0,
-        count: Count::Body,
+        count,
     };
     let data = tempfile::tempdir().unwrap();
     let found = judge(&live, data.path()).unwrap();

@@ -53,7 +53,7 @@ impl Index {
         self.is_under(host)
             || self.is_in_domain(host)
             || self.is_at_place(url, host)
-            || self.pages.has(page_of(url))
+            || (!self.pages.is_empty() && self.pages.has(page_of(url)))
     }
 
     fn is_under(&self, host: &str) -> bool {

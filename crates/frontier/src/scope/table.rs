@@ -56,7 +56,7 @@ impl Table {
 
     /// What belongs to a name, if it is there.
     pub fn get(&self, name: &str) -> Option<&[u8]> {
-        if self.dots & dots(name) == 0 {
+        if self.is_empty() || self.dots & dots(name) == 0 {
             return None;
         }
         let fingerprint = self.key.hash_one(name);

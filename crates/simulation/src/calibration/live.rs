@@ -34,8 +34,7 @@ pub struct Live {
     pub seconds: f64,
     /// Revisits per second.
     pub budget: f64,
-    /// What counts as a change. By its text the robot takes what is edited twice within ten minutes for
-    /// noise, as it should; on a web whose day is a second, that is much of what changes.
+    /// What counts as a change. By its text the robot takes what differs at nearly every look for noise.
     pub count: Count,
 }
 

@@ -7,8 +7,10 @@ use crate::store::index::RUN;
 
 const PAGES: u32 = 2 * RUN + 5000;
 
+/// Those of the large host come after all others of their block, whose first URL tells nothing of them.
 fn address(number: u32) -> String {
-    format!("https://site.example/{number:x}")
+    let large = if host_of(number) == 1 { "z" } else { "" };
+    format!("https://site.example/{large}{number:x}")
 }
 
 /// One host with a page here and there, one with half of all, and a thousand that come and go.
