@@ -380,6 +380,8 @@ impl Worth for Adaptive {
         let evidence = known.unwrap_or_default();
         self.signals.forget(page);
         self.put(page, server, Page::new(evidence, weight));
+        // a crawl begins with no pages, a simulation with all
+        self.prior_changes.favour(FIRST_PRIOR, LEAD_PER_PAGE);
     }
 
     fn weigh(&mut self, page: PageId, weight: f64) {
@@ -452,5 +454,45 @@ impl Worth for Adaptive {
 
     fn read_outlook(from: &mut Reader) -> Option<Outlook> {
         Outlook::read(from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(server: &[u32]) -> Adaptive {
+        Adaptive::new(&Setup {
+            server,
+            weight: None,
+            delay: &[0.0],
+            budget: 1.0,
+            start: 0.0,
+            seed: 1,
+            knowledge: Knowledge::Online { guess: 1.0 },
+        })
+    }
+
+    #[test]
+    fn pages_that_come_one_by_one_weigh_as_much_as_those_given_at_the_start() {
+        let mut given = policy(&[0; 400]);
+        let mut grown = policy(&[]);
+        for page in 0..400 {
+            grown.add(PageId(page), ServerId(0), 1.0, None);
+        }
+        let mut turned = 0;
+        for visit in 0..4000 {
+            // first rounds show but one side: the least prior foretells best
+            for policy in [&mut given, &mut grown] {
+                policy.prior_changes.tell(|changes| -0.1 * changes);
+            }
+            assert_eq!(
+                given.prior_changes.best(),
+                grown.prior_changes.best(),
+                "{visit}"
+            );
+            turned += usize::from(given.prior_changes.best() == 1.0);
+        }
+        assert!((200..400).contains(&turned), "{turned}");
     }
 }

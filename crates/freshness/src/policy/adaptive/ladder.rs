@@ -42,6 +42,11 @@ impl<const RUNGS: usize> Ladder<RUNGS> {
         }
     }
 
+    /// This one of the values has to be beaten by so much more.
+    pub fn favour(&mut self, which: usize, lead: f64) {
+        self.log_likelihood[which] += lead;
+    }
+
     /// The value that foretold best.
     pub fn best(&self) -> f64 {
         self.values[self.best]
