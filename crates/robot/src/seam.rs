@@ -257,7 +257,7 @@ impl Seam {
         unit: Unit,
         row: Arc<[u8]>,
         links: Vec<Parcel>,
-        read: Option<Reading>,
+        (read, delay): (Option<Reading>, Option<u32>),
     ) {
         let before = self.commits.len();
         let visited = Input::Visited {
@@ -265,6 +265,7 @@ impl Seam {
             row,
             links,
             read,
+            delay,
         };
         self.hear(self.now, visited);
         for commit in self.commits.range_mut(before..) {

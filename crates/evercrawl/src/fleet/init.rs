@@ -99,7 +99,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         office.write("groups", 0, &Groups::founded(&place.name))?;
     }
     groups::found(&office, TOP, None)?;
-    groups::charter(&office, TOP, |charter| charter.parent = None)?;
+    let (_, known) = office.groups()?;
+    groups::charter(&office, &known, TOP, |charter| charter.parent = None)?;
     let seeds = robot::seeds::read_all(&config.seeds).map_err(explain)?;
     let added = seed::add(&office, &seeds)?;
     let file = arguments.place.write(&place)?;

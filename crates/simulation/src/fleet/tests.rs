@@ -585,3 +585,62 @@ fn groups_are_divided_level_by_level_while_members_come_and_go() {
     }
     assert!(divisions > 12, "{divisions}");
 }
+
+/// Robots in four places, each near a quarter of all blocks of addresses.
+fn far(robot: usize, server: std::net::IpAddr) -> u32 {
+    let std::net::IpAddr::V4(v4) = server else {
+        return 0;
+    };
+    let block = v4.octets()[2] as usize;
+    // answers differ by a few milliseconds
+    let noise = v4.to_bits().wrapping_mul(2_654_435_761) % 3_000;
+    noise
+        + if block % 4 == robot % 4 {
+            5_000
+        } else {
+            90_000
+        }
+}
+
+/// Two robots in each of four sites; nobody knows anything of places but what answers tell.
+#[test]
+fn groups_come_to_have_what_is_near() {
+    let sites: [&[u64]; 8] = [
+        &[1, 10],
+        &[1, 11],
+        &[1, 12],
+        &[1, 13],
+        &[1, 10],
+        &[1, 11],
+        &[1, 12],
+        &[1, 13],
+    ];
+    let mut scenario = fleet_of(&sites);
+    scenario.web.servers = 160;
+    scenario.web.hosts = 200;
+    scenario.web.blocks = 16;
+    scenario.interval = 3_000;
+    scenario.visits = 6;
+    let mean = |outcome: &Outcome| {
+        let (mut all, mut micros) = (0, 0);
+        for &(robot, server, pages) in &outcome.held {
+            all += pages;
+            micros += pages * u64::from(far(robot, server));
+        }
+        micros / all
+    };
+    scenario.distance = Some(far);
+    let by_ring = mean(&well(&scenario));
+    scenario.division = Some(fleet::division::Terms {
+        least: 40,
+        ..fleet::division::Terms::default()
+    });
+    let outcome = well(&scenario);
+    let ours = mean(&outcome);
+    println!(
+        "{ours} microseconds to a page, by the ring {by_ring}; {} divisions",
+        outcome.report.divisions
+    );
+    assert!(outcome.report.divisions > 0);
+    assert!(ours * 10 <= by_ring * 6, "{ours} against {by_ring}");
+}

@@ -12,7 +12,8 @@ use crate::plan::{Plan, Standing};
 const ROUND: Millis = 20_000;
 
 /// Whole requests for each member: what it wants at the price at which all together want no more
-/// than there is. Nobody gets more than it wants, and the rounding goes to the largest remainders.
+/// than there is, the rounding to the largest remainders. What nobody wants yet is for all alike, so that
+/// whoever finds something need not wait for the next round.
 pub fn divide(total: u32, demands: &[(Member, Curve)], window: f64) -> BTreeMap<Member, u32> {
     let mut sum = Curve::default();
     for (_, demand) in demands {
@@ -32,6 +33,13 @@ pub fn divide(total: u32, demands: &[(Member, Curve)], window: f64) -> BTreeMap<
         if left > 0 && share.0 > 1e-9 {
             share.2 += 1;
             left -= 1;
+        }
+    }
+    // of curves that are met in full; elsewhere the rest is an error of rounding
+    if clearing.is_all() && !shares.is_empty() {
+        let each = left / shares.len() as u32;
+        for share in &mut shares {
+            share.2 += each;
         }
     }
     shares
@@ -112,12 +120,17 @@ impl Robot {
         let shares = divide(total, &demands, self.settings.window as f64 / 1_000.0);
         let used: u32 = grant.shares.values().sum();
         let last = self.partitioner.granted_at.get(&plan.group);
-        let rested = last.is_none_or(|&at| self.now >= at + ROUND);
+        let newcomer = (demands.iter()).any(|(member, _)| !grant.shares.contains_key(member));
+        let rested = newcomer || last.is_none_or(|&at| self.now >= at + ROUND);
+        // where nobody gives anything up nobody has to wait for it
+        let kept =
+            |(member, had): (&Member, &u32)| shares.get(member).is_some_and(|has| has >= had);
+        let firm = grant.shares.iter().all(kept);
         ((rested || used > total) && shares != grant.shares).then(|| Grant {
             round: grant.round + 1,
             before: grant.shares.clone(),
             shares,
-            firm: false,
+            firm,
         })
     }
 
