@@ -38,12 +38,12 @@ pub struct Division {
     pub ended: u64,
     /// Servers that it was told of.
     pub known: usize,
-    pub last: Option<Moved>,
+    pub last: Option<Change>,
 }
 
 /// What a division changes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Moved {
+pub struct Change {
     /// The plan that it followed.
     pub after: String,
     pub servers: usize,
@@ -84,7 +84,7 @@ impl From<Who> for Member {
     }
 }
 
-impl From<&fleet::robot::Told> for Moved {
+impl From<&fleet::robot::Told> for Change {
     fn from(told: &fleet::robot::Told) -> Self {
         let moves = told.moves.iter().take(MOVES);
         Self {

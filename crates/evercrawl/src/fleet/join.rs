@@ -288,16 +288,13 @@ impl Work<'_> {
         }
     }
 
-    fn live(&mut self, config: &Config, stop: &std::sync::atomic::AtomicBool) -> Result<End> {
-        let json = self.arguments.json;
-        let settings = (self.articles).settings(self.robot, self.group.clone(), config);
-        let boot = random() as u16;
-        let (berth, mooring) = Berth::new(settings, boot);
-        let sight = mooring.sight.clone();
-        let leave = mooring.teller.clone();
-        let mut seeds = seeds::Seeds::new(self.office, sight.clone());
-        let mut config = config.clone();
-        seeds.take_in(&mut config)?;
+    /// Without seeds there is no scope.
+    fn await_seeds(
+        &self,
+        seeds: &mut seeds::Seeds,
+        config: &mut Config,
+        stop: &std::sync::atomic::AtomicBool,
+    ) -> Result<()> {
         if config.seeds.is_empty() {
             let waits = if self.arguments.once {
                 "; with --once too this robot waits for them"
@@ -305,7 +302,7 @@ impl Work<'_> {
                 ""
             };
             let text = format!("the fleet has no seeds yet{waits}: evercrawl fleet seed URL");
-            warn(json, &text);
+            warn(self.arguments.json, &text);
         }
         while config.seeds.is_empty() {
             if stop.load(Ordering::Relaxed) {
@@ -318,8 +315,22 @@ impl Work<'_> {
             if !seeds.is_due() {
                 continue;
             }
-            seeds.take_in(&mut config)?;
+            seeds.take_in(config)?;
         }
+        Ok(())
+    }
+
+    fn live(&mut self, config: &Config, stop: &std::sync::atomic::AtomicBool) -> Result<End> {
+        let json = self.arguments.json;
+        let settings = (self.articles).settings(self.robot, self.group.clone(), config);
+        let boot = random() as u16;
+        let (berth, mooring) = Berth::new(settings, boot);
+        let sight = mooring.sight.clone();
+        let leave = mooring.teller.clone();
+        let mut seeds = seeds::Seeds::new(self.office, sight.clone());
+        let mut config = config.clone();
+        seeds.take_in(&mut config)?;
+        self.await_seeds(&mut seeds, &mut config, stop)?;
         let until = if self.arguments.once {
             Until::FetchedOnce
         } else {

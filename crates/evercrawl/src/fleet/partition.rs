@@ -1,6 +1,6 @@
 //! `evercrawl fleet partition now`: a division on demand.
 
-use super::ask::{Ask, Division, Moved};
+use super::ask::{Ask, Change, Division};
 use super::groups::{Group, TOP};
 use super::office::{Office, Where};
 use super::picture::Picture;
@@ -78,7 +78,7 @@ enum Asked {
     Refused(String),
     Done {
         by: String,
-        moved: Moved,
+        moved: Change,
         /// The plan that says so, if it is out.
         plan: Option<String>,
     },

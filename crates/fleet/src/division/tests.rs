@@ -283,9 +283,12 @@ fn far_apart(seats: &[u64], count: u32, near: impl Fn(u32, usize) -> u32) -> Vec
 #[test]
 fn servers_go_to_those_who_are_near() {
     let seats = [5, 9, 1, 7];
-    let near = |block: u32, seat: usize| match block as usize % 4 == seat {
-        true => 4_000,
-        false => 80_000,
+    let near = |block: u32, seat: usize| {
+        if block as usize % 4 == seat {
+            4_000
+        } else {
+            80_000
+        }
     };
     let all = far_apart(&seats, 320, near);
     let (after, divided) = plan(&division(&seats, all.clone()));

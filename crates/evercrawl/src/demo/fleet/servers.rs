@@ -84,9 +84,9 @@ impl Servers {
                 .iter()
                 .map(|p| format!("nats://127.0.0.1:{}", p.routes));
             let urls = urls.collect::<Vec<_>>().join(", ");
-            text += &format!(
-                "cluster {{ name: demo, listen: 127.0.0.1:{routes}, routes: [{urls}] }}\n"
-            );
+            let cluster =
+                format!("cluster {{ name: demo, listen: 127.0.0.1:{routes}, routes: [{urls}] }}\n");
+            text.push_str(&cluster);
         }
         std::fs::write(&conf, text)?;
         let started = Command::new(&self.program)
