@@ -153,6 +153,8 @@ pub struct Play {
 
 /// The robot that it happens to, unless another is named.
 const VICTIM: &str = "robot-2";
+/// A division is carried out by then, mostly.
+const SETTLED: Duration = Duration::from_secs(8);
 /// Most seconds between two things that happen.
 const APART: f64 = 6.0;
 
@@ -200,18 +202,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     while began.elapsed() < limit && !stop.load(Ordering::Relaxed) && !stage.all_ended()? {
         std::thread::sleep(Duration::from_millis(200));
         view.show(&stage, began.elapsed())?;
-        if events.divided.is_none() && 5 * stage.pages_had() >= stage.pages() {
-            let told = stage.divide().unwrap_or_default();
-            let last = stage
-                .running
-                .record
-                .visits()
-                .iter()
-                .map(|visit| visit.start)
-                .max();
-            events.divided = last;
-            view.divided(&told)?;
-        }
+        events.divide(&stage, &view, began.elapsed())?;
         events.advance(fault, &mut stage, &view, began.elapsed(), &mut chance)?;
     }
     view.end()?;
@@ -228,6 +219,27 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 impl Events {
+    /// The hosts are divided anew when enough is known of them.
+    fn divide(&mut self, stage: &Stage, view: &show::View, now: Duration) -> Result<()> {
+        let known = 5 * stage.pages_had() >= stage.pages();
+        if self.divided.is_some() || !known || now < self.next || self.strikes > 0 {
+            return Ok(());
+        }
+        let told = stage.divide().unwrap_or_default();
+        self.next = now + Duration::from_secs(3);
+        if told
+            .iter()
+            .any(|group| group["group"] == "demo" && group["divided"] == true)
+        {
+            let visits = stage.running.record.visits();
+            self.divided = visits.iter().map(|visit| visit.start).max();
+            // what moves has moved by then
+            self.next = now + SETTLED;
+            view.divided(&told)?;
+        }
+        Ok(())
+    }
+
     /// What is due happens.
     fn advance(
         &mut self,
@@ -253,7 +265,8 @@ impl Events {
             1 => stage.victim(),
             _ => format!("robot-{}", 1 + (self.strikes + 1) % 3),
         };
-        let due = self.strikes < stage.play.times && now >= self.next;
+        let divided = self.divided.is_some() || 2 * stage.pages_had() >= stage.pages();
+        let due = self.strikes < stage.play.times && now >= self.next && divided;
         let far = 3 * stage.pages_had() >= stage.pages() || self.strikes > 0;
         if due && far && (self.strikes > 0 || stage.has_worked(&victim)) && stage.runs(&victim) {
             let Some(said) = fault.says(&victim) else {

@@ -7,9 +7,10 @@ use anyhow::{Result, anyhow};
 use desk::live;
 use serde::Serialize;
 use serde_json::Value;
-use simulation::web::{Rules, check_politeness};
+use simulation::web::{Rules, Visit, check_politeness};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, IsTerminal, Write};
+use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 pub struct View {
@@ -131,7 +132,8 @@ pub struct Summary {
     strikes: u32,
     /// The longest that no request came before the last one.
     longest_pause: f64,
-    /// Milliseconds that answers were away from their robots, until the division and from ten seconds after it.
+    /// Milliseconds that pages were away from their robots, by who asked their servers last before the division, and
+    /// first five seconds after it.
     distance_before: Option<f64>,
     distance_after: Option<f64>,
     /// Servers that the victim had asked, and that others asked after it.
@@ -192,13 +194,7 @@ impl Summary {
         starts.sort_unstable();
         let pauses = starts.windows(2).map(|two| two[1] - two[0]);
         let longest_pause = pauses.max().unwrap_or(0) as f64 * 1e-6;
-        let mean = |when: &dyn Fn(u64) -> bool| {
-            let chosen = visits.iter().filter(|visit| when(visit.start));
-            let far = chosen.map(|visit| distance(visit.client, visit.address).as_secs_f64() * 1e3);
-            let far: Vec<f64> = far.collect();
-            (far.len() >= 20).then(|| far.iter().sum::<f64>() / far.len() as f64)
-        };
-        let divided = events.divided;
+        let (distance_before, distance_after) = distances(stage, &visits, events.divided).unzip();
         let first = heirs.values().min().zip(death);
         let ended = stage.all_ended()?;
         let allowed = (0..stage.web.pages().len()).filter(|page| stage.web.pages()[*page].allowed);
@@ -217,8 +213,8 @@ impl Summary {
             struck_after: killed.map(|killed| killed.as_secs_f64()),
             strikes: events.strikes,
             longest_pause,
-            distance_before: divided.and_then(|divided| mean(&|at| at < divided)),
-            distance_after: divided.and_then(|divided| mean(&|at| at > divided + 10_000_000)),
+            distance_before,
+            distance_after,
             taken_over: heirs.len(),
             first_taken_over_after: first.map(|(first, death)| (first - death) as f64 * 1e-6),
             ended_by_themselves: ended,
@@ -263,7 +259,7 @@ impl Summary {
         };
         let near = match (self.distance_before, self.distance_after) {
             (Some(before), Some(after)) => format!(
-                "  answers were {before:.0} ms away while hosts were divided blindly, {after:.0} ms when distances counted\n"
+                "  pages were {before:.0} ms away from their robots while hosts were divided blindly, {after:.0} ms when distances counted\n"
             ),
             _ => String::new(),
         };
@@ -292,4 +288,33 @@ impl Summary {
         }
         Ok(())
     }
+}
+
+/// Milliseconds from a page to its robot before and after a division, as a mean over the pages of servers that were
+/// asked before and after.
+fn distances(stage: &Stage, visits: &[Visit], divided: Option<u64>) -> Option<(f64, f64)> {
+    let divided = divided?;
+    let mut askers: HashMap<Ipv4Addr, (Option<Ipv4Addr>, Option<Ipv4Addr>)> = HashMap::new();
+    let mut in_order: Vec<&Visit> = visits.iter().collect();
+    in_order.sort_by_key(|visit| visit.start);
+    for visit in in_order {
+        let (before, after) = askers.entry(visit.address).or_default();
+        if visit.start <= divided {
+            *before = Some(visit.client);
+        } else if visit.start > divided + 5_000_000 {
+            after.get_or_insert(visit.client);
+        }
+    }
+    let (mut pages, mut was, mut is) = (0.0, 0.0, 0.0);
+    for host in stage.web.hosts() {
+        let Some((Some(before), Some(after))) = askers.get(&host.address).copied() else {
+            continue;
+        };
+        let count = host.pages.len() as f64;
+        let far = |client| distance(client, host.address).as_secs_f64() * 1e3;
+        pages += count;
+        was += count * far(before);
+        is += count * far(after);
+    }
+    (pages > 0.0).then(|| (was / pages, is / pages))
 }

@@ -191,7 +191,7 @@ impl Stage {
 
     /// Who has what is divided anew, by what robots have told each other.
     pub fn divide(&self) -> Result<Vec<Value>> {
-        let told = self.call(&["partition", "now", "--json", "--wait", "20s"])?;
+        let told = self.call(&["partition", "now", "--json", "--wait", "10s"])?;
         let lines = told.split(|byte| *byte == b'\n');
         let lines = lines.filter_map(|line| serde_json::from_slice(line).ok());
         Ok(lines.collect())
