@@ -295,6 +295,17 @@ impl Work<'_> {
         config: &mut Config,
         stop: &std::sync::atomic::AtomicBool,
     ) -> Result<()> {
+        // another life may begin while nobody answers
+        let mut complained = false;
+        while let Err(error) = seeds.take_in(config) {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Interrupted.into());
+            }
+            if !std::mem::replace(&mut complained, true) {
+                warn(self.arguments.json, &format!("{error}; the robot waits"));
+            }
+            std::thread::sleep(LOOK);
+        }
         if config.seeds.is_empty() {
             let waits = if self.arguments.once {
                 "; with --once too this robot waits for them"
@@ -312,10 +323,10 @@ impl Work<'_> {
                 return Err(anyhow!("the fleet had no seeds until the end"));
             }
             std::thread::sleep(LOOK);
-            if !seeds.is_due() {
-                continue;
+            if seeds.is_due() {
+                // the next look may go better
+                let _ = seeds.take_in(config);
             }
-            seeds.take_in(config)?;
         }
         Ok(())
     }
@@ -329,7 +340,6 @@ impl Work<'_> {
         let leave = mooring.teller.clone();
         let mut seeds = seeds::Seeds::new(self.office, sight.clone());
         let mut config = config.clone();
-        seeds.take_in(&mut config)?;
         self.await_seeds(&mut seeds, &mut config, stop)?;
         let until = if self.arguments.once {
             Until::FetchedOnce

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// With a budget too the first request comes this soon after the first robot, though each level of groups divides it.
-const SOON: Duration = Duration::from_secs(15);
+const SOON: Duration = Duration::from_secs(20);
 
 /// A server as the samples have it, the web, and a directory with a key for each role.
 struct Site {
@@ -60,7 +60,7 @@ impl Site {
         let nats = guarded(directory.path())?;
         let spec = WebSpec {
             hosts: 12,
-            largest: 60,
+            largest: 160,
             blocks: 2,
             ..WebSpec::plain()
         };
@@ -243,7 +243,7 @@ fn people_found_divide_and_change_a_fleet_while_it_works() {
     refused(&site.call(&["partition", "now"]), 1, "no group was divided");
 
     let began = Instant::now();
-    site.join("robot-1", 11, &["--in", "braga", "--once", "--for", "9s"]);
+    site.join("robot-1", 11, &["--in", "braga", "--once", "--for", "25s"]);
     let first = site.wait("the first request", |site| !site.running.record.is_empty());
     assert!(first < SOON, "{first:?}");
     // not all was had in that time, and what is missing is listed

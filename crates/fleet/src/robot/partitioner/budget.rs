@@ -12,7 +12,7 @@ use crate::plan::{Plan, Standing};
 const ROUND: Millis = 20_000;
 
 /// Whole requests for each member: what it wants at the price at which all together want no more
-/// than there is, the rounding to the largest remainders. What nobody wants yet is for all alike, so that
+/// than there is, the rounding to the largest remainders. What is left is for those who want nothing yet, so that
 /// whoever finds something need not wait for the next round.
 pub fn divide(total: u32, demands: &[(Member, Curve)], window: f64) -> BTreeMap<Member, u32> {
     let mut sum = Curve::default();
@@ -36,10 +36,12 @@ pub fn divide(total: u32, demands: &[(Member, Curve)], window: f64) -> BTreeMap<
         }
     }
     // of curves that are met in full; elsewhere the rest is an error of rounding
-    if clearing.is_all() && !shares.is_empty() {
-        let each = left / shares.len() as u32;
-        for share in &mut shares {
-            share.2 += each;
+    let idle =
+        |member: Member| (demands.iter()).any(|(m, curve)| *m == member && curve.most() == 0.0);
+    let idlers = shares.iter().filter(|share| idle(share.1)).count() as u32;
+    if clearing.is_all() && idlers > 0 {
+        for share in shares.iter_mut().filter(|share| idle(share.1)) {
+            share.2 += left / idlers;
         }
     }
     shares
@@ -122,10 +124,8 @@ impl Robot {
         let last = self.partitioner.granted_at.get(&plan.group);
         let newcomer = (demands.iter()).any(|(member, _)| !grant.shares.contains_key(member));
         let rested = newcomer || last.is_none_or(|&at| self.now >= at + ROUND);
-        // where nobody gives anything up nobody has to wait for it
-        let kept =
-            |(member, had): (&Member, &u32)| shares.get(member).is_some_and(|has| has >= had);
-        let firm = grant.shares.iter().all(kept);
+        // where nobody had anything nobody has to give it up first
+        let firm = grant.shares.values().all(|&share| share == 0);
         ((rested || used > total) && shares != grant.shares).then(|| Grant {
             round: grant.round + 1,
             before: grant.shares.clone(),

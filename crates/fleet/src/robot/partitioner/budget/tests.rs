@@ -13,26 +13,25 @@ fn shares_are_whole_and_never_more_than_there_is() {
         let shares = divide(total, &demands, 10.0);
         let given: u32 = shares.values().sum();
         let wanted: u32 = (1..12).map(|i| i * 10).sum();
-        assert!(given <= total, "{given} of {total}");
+        assert!(given <= total.min(wanted), "{given} of {total}");
         assert!(given + 1 >= total.min(wanted), "{given} of {total}");
-        if total > wanted {
-            // what nobody wants yet is for all alike
-            assert!(given + 11 > total, "{given} of {total}");
-            let more = |(at, share): (u32, &u32)| share - 10 * at;
-            let more: Vec<u32> = (1..).zip(shares.values()).map(more).collect();
-            assert!(
-                more.iter().all(|&spare| spare.abs_diff(more[0]) <= 1),
-                "{more:?}"
-            );
-        }
     }
 }
 
 #[test]
 fn robots_that_have_nothing_yet_may_begin() {
-    let nothing: Vec<(Member, Curve)> = (1..=3)
-        .map(|i| (Member::Robot(RobotId(i)), Curve::default()))
-        .collect();
-    let shares = divide(500, &nothing, 10.0);
+    let robot = |id| Member::Robot(RobotId(id));
+    let mut demands: Vec<(Member, Curve)> = (1..=3).map(|i| (robot(i), Curve::default())).collect();
+    let shares = divide(500, &demands, 10.0);
     assert!(shares.values().all(|&share| share == 166), "{shares:?}");
+    // one that knows what it wants gets that, and leaves the rest
+    demands[0].1 = Curve::of(|price| 10.0 / (1.0 + price));
+    let shares = divide(500, &demands, 10.0);
+    assert!(
+        shares[&robot(1)].abs_diff(100) <= 1 && shares[&robot(2)] == 200,
+        "{shares:?}"
+    );
+    // where everything is wanted nothing is left
+    demands[0].1 = Curve::of(|price| 1_000.0 / (1.0 + price));
+    assert_eq!(divide(500, &demands, 10.0)[&robot(2)], 0);
 }
