@@ -264,15 +264,22 @@ impl Events {
             self.open = None;
             self.next = now + Duration::from_secs_f64(chance.random_range(0.0..APART));
         }
-        // those who come back one after the other have to be there first
-        let victim = match stage.play.times {
-            1 => stage.victim(),
-            _ => format!("robot-{}", 1 + (self.strikes + 1) % 3),
-        };
         let divided = self.divided.is_some() || 2 * stage.pages_had() >= stage.pages();
-        let due = self.strikes < stage.play.times && now >= self.next && divided;
         let far = 3 * stage.pages_had() >= stage.pages() || self.strikes > 0;
-        if due && far && (self.strikes > 0 || stage.has_worked(&victim)) && stage.runs(&victim) {
+        if self.strikes >= stage.play.times || now < self.next || !divided || !far {
+            return Ok(());
+        }
+        let candidates = match stage.play.times {
+            1 => vec![stage.victim()],
+            _ => (0..3)
+                .map(|turn| format!("robot-{}", 1 + (self.strikes + 1 + turn) % 3))
+                .collect(),
+        };
+        // one that has nothing yet has nothing to lose
+        let works = |victim: &String| stage.has_worked(victim) && stage.is_working(victim);
+        if let Some(victim) = candidates.into_iter().find(works)
+            && stage.runs(&victim)
+        {
             let Some(said) = fault.says(&victim) else {
                 return Ok(());
             };

@@ -19,6 +19,8 @@ pub const DELAY: f64 = 0.3;
 pub const QUIET: u64 = 2;
 /// A robot's clock that stands wrong is wrong by so many seconds.
 const WRONG: i64 = 600;
+/// Microseconds since the last request of a robot that works.
+const LATELY: u64 = 4_000_000;
 /// Requests of a robot that has come to work.
 const SOME: usize = 10;
 /// To and fro between the sites.
@@ -326,6 +328,17 @@ impl Stage {
             .iter()
             .filter(|visit| number.is_some_and(|(.., last)| visit.client.octets()[3] == *last));
         own.count() >= SOME
+    }
+
+    /// Whether a robot asked a server within the last seconds, by the web's own record.
+    pub fn is_working(&self, name: &str) -> bool {
+        let number = ROBOTS.iter().find(|(known, ..)| *known == name);
+        let visits = self.running.record.visits();
+        let last = visits.iter().map(|visit| visit.start).max().unwrap_or(0);
+        visits.iter().any(|visit| {
+            let own = number.is_some_and(|(.., last)| visit.client.octets()[3] == *last);
+            own && visit.start + LATELY >= last
+        })
     }
 
     /// Pages that may be fetched.

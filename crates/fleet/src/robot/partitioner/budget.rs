@@ -123,14 +123,14 @@ impl Robot {
         let used: u32 = grant.shares.values().sum();
         let last = self.partitioner.granted_at.get(&plan.group);
         let newcomer = (demands.iter()).any(|(member, _)| !grant.shares.contains_key(member));
-        let rested = newcomer || last.is_none_or(|&at| self.now >= at + ROUND);
-        // where nobody had anything nobody has to give it up first
-        let firm = grant.shares.values().all(|&share| share == 0);
+        // where nobody had anything nobody waits, nor has anything to give up first
+        let nobody = grant.shares.values().all(|&share| share == 0);
+        let rested = newcomer || nobody || last.is_none_or(|&at| self.now >= at + ROUND);
         ((rested || used > total) && shares != grant.shares).then(|| Grant {
             round: grant.round + 1,
             before: grant.shares.clone(),
             shares,
-            firm,
+            firm: nobody,
         })
     }
 
