@@ -285,9 +285,14 @@ fn people_found_divide_and_change_a_fleet_while_it_works() {
     // a populated group goes elsewhere, with its robots; an empty one goes altogether
     site.done(&["group", "move", "porto", "--in", "web"]);
     site.wait("the move of porto", |site| {
-        let tree = site.json(&["tree", "--json"]);
-        let groups = tree["groups"].as_array().unwrap();
-        groups.iter().any(|group| group["group"] == "porto")
+        let tables = site.done(&["tables", "--json"]);
+        let tables = tables
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let mut top = tables.filter(|table| table["group"] == "web");
+        let top = top.next().unwrap_or_default();
+        let members = top["members"].as_array().cloned().unwrap_or_default();
+        (members.iter()).any(|one| one["member"] == "porto" && one["standing"] == "active")
     });
     site.wait("porto's robot", |site| {
         site.robot("robot-2")["state"] == "at work"
