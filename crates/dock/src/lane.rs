@@ -40,7 +40,9 @@ impl Name {
             | Output::Seal(_, session)
             | Output::Purge(session, _)
             | Output::Replay(session) => Self::Log(*session),
-            Output::Put(_, name, _) | Output::Get(name) => Self::Object(object_lane(name)),
+            Output::Put(_, name, _) | Output::Get(name) | Output::Remove(name) => {
+                Self::Object(object_lane(name))
+            }
             Output::Acknowledge(_)
             | Output::Write(..)
             | Output::Resolve(_)
@@ -163,6 +165,8 @@ async fn perform<B: Bus>(bus: &B, wish: Output, teller: &Sender<Input>) {
             let owed = owed(token);
             owed.answer(bus.put(&name, bytes).await);
         }
+        // what stays takes room, and harms nobody
+        Output::Remove(name) => drop(bus.remove(&name).await),
         Output::Get(name) => {
             let object = bus.get(&name).await;
             tell(Input::Object(name, object));

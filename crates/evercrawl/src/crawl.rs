@@ -235,9 +235,16 @@ fn bring_back(config: &Config, urls: &[String]) -> Result<()> {
 }
 
 /// Lists what a crawl that has ended has no copy of; success if that is nothing.
-pub fn list_missing(mut config: Config, json: bool) -> Result<()> {
+fn list_missing(mut config: Config, json: bool) -> Result<()> {
     config.seeds = SeedList::of(&config)?.all(&config);
     let missing = missing::Missing::find(&config.data.0, &config)?;
+    tell_missing(&missing, json)
+}
+
+/// The same for a robot of a fleet.
+pub fn list_missing_in_fleet(mut config: Config, json: bool) -> Result<()> {
+    config.seeds = SeedList::of(&config)?.all(&config);
+    let missing = missing::Missing::find_in_fleet(&config.data.0, &config)?;
     tell_missing(&missing, json)
 }
 

@@ -6,6 +6,7 @@ mod groups;
 mod init;
 mod join;
 mod office;
+mod partition;
 mod picture;
 mod removal;
 mod routes;
@@ -52,6 +53,7 @@ enum Command {
     Moves(status::Moves),
     Leave(removal::Leave),
     Evict(removal::Evict),
+    Partition(partition::Arguments),
     Demo(crate::demo::fleet::Arguments),
 }
 
@@ -69,6 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Command::Moves(arguments) => status::moves(arguments),
         Command::Leave(arguments) => removal::leave(arguments),
         Command::Evict(arguments) => removal::evict(arguments),
+        Command::Partition(arguments) => partition::run(arguments),
         Command::Demo(arguments) => crate::demo::fleet::run(arguments),
     }
 }

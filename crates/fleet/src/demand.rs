@@ -104,6 +104,13 @@ pub struct Clearing {
     part: f64,
 }
 
+impl Clearing {
+    /// Whether everybody gets all that it wants.
+    pub fn is_all(self) -> bool {
+        self.place == 0
+    }
+}
+
 impl Wire for Curve {
     fn put(&self, out: &mut Vec<u8>) {
         // curves end in zeros, and most robots' begin with many equal values

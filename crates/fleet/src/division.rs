@@ -1,20 +1,23 @@
 //! How a group divides its share by what its robots read: a table for its next plan, computed from
-//! the links between servers. Pure and self-contained, so that it can be computed beside the robot.
+//! the links between servers and from how far they are. Pure and self-contained, so that it can be computed beside the robot.
 //!
 //! Servers are given away whole, with all names bound to them. Filters come first: a server that one member
 //! alone takes is fixed there. A server that the table has placed before stays where it is unless moving it is
 //! worth it, and no more pages move than [`Terms::promise`] allows; one that only the ring has placed goes
 //! where its links are.
 
+mod distances;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use distances::Distances;
 use partition::hierarchy::{Member as Leaf, Tree};
 use partition::limits::Balance;
 use partition::method::Method;
 use partition::moves::moved_pages;
 use partition::routing::{Table, Unknown, aggregate};
-use partition::solve::{Before, Host, Named, Problem, Robot, Servers, solve};
+use partition::solve::{Before, Host, Named, Nearness, Problem, Robot, Servers, solve};
 use partition::task::{NOWHERE, PartitionError};
 
 use crate::counts::Counts;
@@ -29,6 +32,8 @@ const BALANCE: Balance = Balance {
     servers: Some(0.5),
     traffic: None,
 };
+/// How much it matters that servers are near, where few links between members matter 1.
+const NEARNESS: f64 = 1.0;
 /// What moving a page costs, in links of an average page; dearer each time that too much would move.
 const PRICE: f64 = 1.0;
 const DEARER: f64 = 4.0;
@@ -71,6 +76,8 @@ pub struct Placed {
     pub counts: Counts,
     /// The member that the table gave it to before, as a position in `seats`.
     pub before: Option<usize>,
+    /// The member that has it, by the table or by the ring.
+    pub owner: Option<usize>,
 }
 
 /// A group's share and those who divide it.
@@ -105,6 +112,8 @@ pub struct Divided {
     pub moved: u64,
     /// Servers that the table has no room for: the ring has them.
     pub unlisted: usize,
+    /// Microseconds from a page to its robot, as a mean over all pages where both are known: as it is, and as it will be.
+    pub delay: Option<(u32, u32)>,
 }
 
 impl Division {
@@ -121,6 +130,7 @@ impl Division {
                 .sum(),
             moved: 0,
             unlisted: 0,
+            delay: None,
         };
         let taken: Vec<Vec<u32>> = self
             .servers
@@ -223,13 +233,19 @@ impl Division {
             .iter()
             .map(|seat| seat.member.identity())
             .collect();
+        let distances = Distances::of(&self.seats, &placed);
+        let measured = distances.measured();
+        let nearness = [Nearness {
+            measured: &measured,
+            preference: NEARNESS,
+        }];
         let problem = Problem {
             method: Method::Graph,
             hosts: &names,
             servers: &servers,
             links: &graph,
             preference: 1.0,
-            nearness: &[],
+            nearness: if distances.differ() { &nearness } else { &[] },
             tree: &tree,
             identities: &identities,
             balance: BALANCE,
@@ -253,6 +269,7 @@ impl Division {
             self.obey(&mut part, &placed, &links, may);
             divided.moved = moved(&part);
             if divided.moved as f64 <= allowed {
+                divided.delay = distances.mean(&placed, &part);
                 return Ok(part);
             }
             price *= DEARER;
@@ -264,6 +281,7 @@ impl Division {
             }
         }
         divided.moved = 0;
+        divided.delay = distances.mean(&placed, &part);
         Ok(part)
     }
 

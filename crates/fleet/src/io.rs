@@ -82,6 +82,8 @@ pub enum Input {
         links: Vec<Parcel>,
         /// Where it links to, if it was read for the first time.
         read: Option<Reading>,
+        /// Microseconds that the server took to begin its answer, if it gave one.
+        delay: Option<u32>,
     },
     /// The registrar's own lookup; nothing only after the resolver's own repetitions.
     Resolved(Text, Option<IpAddr>),
@@ -166,6 +168,8 @@ pub enum Output {
     Put(Token, Text, Arc<[u8]>),
     /// Get an object.
     Get(Text),
+    /// Nobody needs an object any more. Nothing depends on its being removed.
+    Remove(Text),
     /// Write to disk in one commit.
     Write(u64, Arc<Vec<Record>>),
     /// Look a name up.

@@ -76,6 +76,11 @@ impl Notice {
         let Session { robot, incarnation } = self.from;
         format!("package/{robot}.{incarnation}/{}/{index}", self.number).into()
     }
+
+    /// The names of all pieces.
+    pub fn all_pieces(&self) -> Vec<Text> {
+        (0..self.pieces).map(|index| self.piece(index)).collect()
+    }
 }
 
 /// Why a package cannot be opened.

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::counts::{Counts, Observation, Reading};
+use crate::counts::{Answered, Counts, Observation, Reading};
 use crate::identity::{GroupId, Session, Text, Unit};
 use crate::key::Grant;
 use crate::parcel::{Cargo, Parcel};
@@ -51,6 +51,8 @@ pub enum Record {
     Observed(GroupId, Arc<Vec<Observation>>),
     /// What the log said before is stored, as the log's entry of this number says.
     Snapshot(u64, Snapshot),
+    /// An answer of the unit was timed, for those who divide.
+    Timed(Unit, Answered),
 }
 wire_enum!(Record {
     0 => Admit(parcel),
@@ -71,6 +73,7 @@ wire_enum!(Record {
     15 => Counted(unit, counts),
     16 => Observed(group, observations),
     17 => Snapshot(position, snapshot),
+    18 => Timed(unit, answered),
 });
 
 /// What a session's log said up to an entry, in the object store.
@@ -101,6 +104,11 @@ impl Snapshot {
         let Session { robot, incarnation } = self.session;
         format!("snapshot/{robot}.{incarnation}/{}/{index}", self.number).into()
     }
+
+    /// The names of all pieces.
+    pub fn all_pieces(&self) -> Vec<Text> {
+        (0..self.pieces).map(|index| self.piece(index)).collect()
+    }
 }
 
 impl Record {
@@ -111,6 +119,7 @@ impl Record {
             Self::Row(..)
             | Self::Read(..)
             | Self::Counted(..)
+            | Self::Timed(..)
             | Self::Bound(..)
             | Self::Held(_)
             | Self::Handed(_)
@@ -127,7 +136,8 @@ impl Record {
             | Self::Held(unit)
             | Self::Handed(unit)
             | Self::Read(unit, _)
-            | Self::Counted(unit, _) => Some(*unit),
+            | Self::Counted(unit, _)
+            | Self::Timed(unit, _) => Some(*unit),
             Self::Bound(name, _) | Self::Dispatched(name) => Some(Unit::register_of(name)),
             Self::Waiting(parcel) => Some(Unit::register_of(&parcel.name)),
             _ => None,

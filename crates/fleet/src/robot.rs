@@ -17,7 +17,7 @@ mod shares;
 mod snapshot;
 mod takeover;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -36,6 +36,7 @@ use moving::Arrival;
 use observing::Observing;
 pub use ownership::{Hold, Share};
 use partitioner::Partitioner;
+pub use partitioner::divide::{Divides, Told};
 use plans::Level;
 pub use plans::Route;
 use pump::{Draft, Pump};
@@ -97,6 +98,8 @@ pub struct Robot {
     responses: BTreeMap<RobotId, u32>,
     work: Work,
     leaving: bool,
+    /// Objects that nobody needs any more, and when they are removed.
+    rubbish: VecDeque<(Millis, Text)>,
     /// What the lease says next differs from what it said last.
     news: bool,
     tasks: BTreeMap<Token, Task>,
@@ -167,6 +170,8 @@ pub struct Tally {
     pub incomplete: u64,
     /// Entries of the log that were cut behind a snapshot.
     pub cut_from_log: u64,
+    /// Objects that were removed because nobody needs them.
+    pub removed: u64,
     /// Times that a group was divided by its links here.
     pub divisions: u64,
     /// Servers that the last table had no room for.
@@ -227,6 +232,7 @@ impl Robot {
             responses: BTreeMap::new(),
             work: Work::default(),
             leaving: false,
+            rubbish: VecDeque::new(),
             news: false,
             tasks: BTreeMap::new(),
             poll_at: now,
@@ -270,7 +276,13 @@ impl Robot {
                 row,
                 links,
                 read,
-            } => self.on_visited(unit, row, links, read),
+                delay,
+            } => {
+                if let Some(micros) = delay {
+                    self.time(unit, micros);
+                }
+                self.on_visited(unit, row, links, read);
+            }
             Input::Resolved(name, server) => self.on_resolved(&name, server),
             Input::Exported {
                 token,
@@ -362,6 +374,21 @@ impl Robot {
         )
     }
 
+    /// Objects that nobody needs any more. They stay for a while: an engine that forgets its last seconds may
+    /// name them again.
+    fn discard(&mut self, pieces: impl IntoIterator<Item = Text>) {
+        let at = self.now + 30 * self.settings.resend;
+        self.rubbish
+            .extend(pieces.into_iter().map(|name| (at, name)));
+    }
+
+    fn clear_rubbish(&mut self) {
+        while let Some((_, name)) = self.rubbish.pop_front_if(|(at, _)| *at <= self.now) {
+            self.tally.removed += 1;
+            self.outputs.push(Output::Remove(name));
+        }
+    }
+
     /// The robot as itself.
     fn me(&self) -> Member {
         Member::Robot(self.settings.robot)
@@ -414,6 +441,7 @@ impl Robot {
             self.look_at_log();
             self.advance_observing();
             self.advance_snapshots();
+            self.clear_rubbish();
         }
         self.advance_units();
         if tick {

@@ -245,6 +245,7 @@ fn visited(visit: &Visit, at: Now, changed: bool) -> Visited {
         row: Some(PageRow::default()),
         status: 200,
         millis: 300,
+        delay: None,
         bytes: 20_000,
         record: None,
         request: None,

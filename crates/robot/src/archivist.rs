@@ -249,6 +249,7 @@ impl Archivist {
             mut row,
             status,
             millis: took,
+            delay,
             bytes,
             record,
             request,
@@ -305,7 +306,12 @@ impl Archivist {
         }
         let first = matches!(done.result, VisitResult::Copy { outcome, .. } if outcome == Outcome::FirstSeen);
         let read = (first && !redirect && self.member.is_some()).then_some(&links[..]);
-        self.report(done.page, done.host, row.as_ref(), redirects, read)?;
+        self.report(
+            (done.page, done.host),
+            row.as_ref(),
+            redirects,
+            (read, delay),
+        )?;
         let outcome = match done.result {
             VisitResult::Copy { outcome, .. } => Some(outcome),
             VisitResult::Failed(cause) => Some(Outcome::Failed(cause)),

@@ -6,9 +6,10 @@ use crate::drive::Heard;
 use crate::message::{Event, Write};
 use crate::seam::Seam;
 use crate::visit::Workers;
+use fleet::identity::GroupId;
 use fleet::io::{Input, Output};
 use fleet::parcel::{Parcel, Subject};
-use fleet::robot::Settings;
+use fleet::robot::{Divides, Settings};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -60,6 +61,12 @@ impl Sight {
         let mut seam = lock(self.seam.get()?);
         seam.found(urls.into_iter().collect());
         Some(seam.protocol().commits().0)
+    }
+
+    /// Asks for a division of a group's share by its links; nothing before the robot has started.
+    pub fn divide_again(&self, group: GroupId) -> Option<Divides> {
+        let mut seam = lock(self.seam.get()?);
+        Some(seam.protocol_mut().divide_again(group))
     }
 
     /// Looks at the robot's side of its fleet, which waits meanwhile; nothing before it has started.

@@ -365,6 +365,8 @@ pub struct Visited {
     pub status: u16,
     /// How long the request took.
     pub millis: u32,
+    /// Microseconds from the request to the first byte of an answer, if there was one.
+    pub delay: Option<u32>,
     /// Bytes received.
     pub bytes: u32,
     /// The copy for the archive, and whether it is a full one.

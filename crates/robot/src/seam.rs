@@ -20,6 +20,8 @@ use std::sync::Arc;
 use storage::{ENTRY_LIMIT, Store};
 use url::Url;
 
+/// Visits a second that a robot wants for pages that it will find: its budget is looked at only now and then.
+const TO_COME: f64 = 20.0;
 /// Seconds after which a request is tried again that the gate let not pass.
 const AT_THE_GATE: f64 = 1.0;
 /// The first byte of an entry in the store: whether the commit goes on in the next one.
@@ -188,8 +190,9 @@ impl Seam {
     /// Time has passed; `wanted` visits would be worth something, or there is nothing to do at all.
     pub fn tick(&mut self, now: Now, wanted: f64, idle: bool) {
         self.hear(now, Input::Tick);
-        // a page is worth less the more often it was visited
-        let demand = Curve::of(|price| wanted / (1.0 + price));
+        // a page is worth less the more often it was visited, and the first ones bring others
+        let more = if wanted > 0.0 { TO_COME } else { 0.0 };
+        let demand = Curve::of(|price| (wanted + more) / (1.0 + price));
         self.hear(now, Input::Load { demand, idle });
     }
 
@@ -257,7 +260,7 @@ impl Seam {
         unit: Unit,
         row: Arc<[u8]>,
         links: Vec<Parcel>,
-        read: Option<Reading>,
+        (read, delay): (Option<Reading>, Option<u32>),
     ) {
         let before = self.commits.len();
         let visited = Input::Visited {
@@ -265,6 +268,7 @@ impl Seam {
             row,
             links,
             read,
+            delay,
         };
         self.hear(self.now, visited);
         for commit in self.commits.range_mut(before..) {

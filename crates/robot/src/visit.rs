@@ -200,6 +200,8 @@ impl Workers {
         }
         visited.done.terms = self.intake.rules.overrides.page(&url);
         visited.millis = fetched.took.as_millis().min(u128::from(u32::MAX)) as u32;
+        visited.delay = (fetched.answer.as_ref().ok())
+            .map(|exchange| exchange.first_byte.as_micros().min(u128::from(u32::MAX)) as u32);
         visited.bytes = fetched.bytes().min(u64::from(u32::MAX)) as u32;
         Some(visited)
     }

@@ -25,6 +25,8 @@ use crate::{BusError, DeadLetter};
 const REASON: &str = "Evercrawl-Reason";
 /// Most bytes that are asked for at once.
 const BATCH_BYTES: usize = 16 << 20;
+/// Before a consumer that does not answer as it should is looked for.
+const LOST: Duration = Duration::from_millis(500);
 /// A message is worked on for so many times the wait for its acknowledgement; then another reader
 /// may try.
 const LONGEST: u32 = 20;
@@ -137,14 +139,24 @@ impl Reader {
                     }
                     next = next(&mut batch) => match next {
                         Some(Ok(message)) => self.take(message, &to).await,
-                        Some(Err(_)) => {
-                            sleep(PAUSE).await;
+                        Some(Err(error)) => {
+                            tracing::debug!(%error, "no messages");
+                            self.find_again().await;
                             break;
                         }
                         None => break,
                     }
                 }
             }
+        }
+    }
+
+    /// Servers that lost what they had lost the consumer too: it is made again where it is missing.
+    async fn find_again(&mut self) {
+        sleep(LOST).await;
+        match self.inner.consumer(self.subject).await {
+            Ok(consumer) => self.consumer = consumer,
+            Err(error) => tracing::debug!(%error, "no consumer"),
         }
     }
 

@@ -231,3 +231,30 @@ async fn the_only_server_restarts() {
     };
     limited(60, test).await;
 }
+
+/// A server loses all that it had and is founded again: readers make their consumers anew, and go on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_only_server_loses_everything() {
+    let Some(mut cluster) = Cluster::start(1).await else {
+        return;
+    };
+    let rig = Real::new(&cluster, roomy(1)).await;
+    let test = async {
+        let mut arrivals = rig.bus.consume(robot(1, 2)).await.expect("a reader");
+        for number in 1..=2 {
+            let sent = rig.bus.publish(robot(1, 2), &numbered(number)).await;
+            assert!(matches!(sent, Outcome::Done(_)), "{sent:?}");
+            let delivered = next_message(&mut arrivals).await;
+            assert_eq!(self::number(&delivered.message), number);
+            delivered.acknowledge();
+            if number == 1 {
+                cluster.kill(0);
+                cluster.wipe(0);
+                sleep(Duration::from_millis(500)).await;
+                cluster.run(0);
+                crate::rig::prepare(&rig.bus).await;
+            }
+        }
+    };
+    limited(60, test).await;
+}

@@ -131,10 +131,18 @@ async fn roles_do_what_they_may() {
             a_robot.append(session(5), 0, &[entry(0, 9)]).await,
             tail(1, false)
         );
+        for at in 1..4 {
+            let appended = a_robot.append(session(5), at, &[entry(at, 9)]).await;
+            assert_eq!(appended, tail(at + 1, false));
+        }
+        // its own log behind a snapshot
+        let cut = a_robot.purge(session(5), 3).await;
+        assert!(matches!(cut, Outcome::Done(kept) if kept > 0), "{cut:?}");
         assert!(matches!(a_robot.seal(session(5)).await, Outcome::Done(_)));
+        let replayed = a_robot.replay(session(5)).await.expect("a log");
         assert_eq!(
-            a_robot.replay(session(5)).await.expect("a log").entries,
-            [entry(0, 9)]
+            (replayed.from, &replayed.entries[..]),
+            (3, &[entry(3, 9)][..])
         );
         for _ in 0..2 {
             let put = a_robot.put("package", vec![7; 100_000].into()).await;

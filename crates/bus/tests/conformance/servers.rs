@@ -112,6 +112,12 @@ impl Cluster {
         }
     }
 
+    /// All that a server that does not run has stored.
+    pub fn wipe(&mut self, at: usize) {
+        let store = self.directory.path().join(format!("store-{at}"));
+        std::fs::remove_dir_all(store).expect("it had stored something");
+    }
+
     /// With commas between them.
     pub fn addresses(&self) -> String {
         self.list().join(",")

@@ -1,6 +1,7 @@
 //! What a crawl that fetches everything once did not get, and why.
 
 use anyhow::Result;
+use frontier::scope::Scope;
 use robot::config::Config;
 use robot::offline;
 use serde::Serialize;
@@ -69,6 +70,17 @@ enum Why {
 impl Missing {
     /// Looks through the store of a crawl that has ended.
     pub fn find(data: &Path, config: &Config) -> Result<Self> {
+        Self::find_for(data, config, None)
+    }
+
+    /// As [`Self::find`], for a robot of a fleet: a seed that leads to what is in scope leads to another robot.
+    pub fn find_in_fleet(data: &Path, config: &Config) -> Result<Self> {
+        let seeds = robot::seeds::read_all(&config.seeds)?;
+        let scope = Scope::new(&config.scope, &seeds)?;
+        Self::find_for(data, config, Some(&scope))
+    }
+
+    fn find_for(data: &Path, config: &Config, others: Option<&Scope>) -> Result<Self> {
         let reader = Reader::open(&robot::state_directory(data))?;
         let seeds = Seeds::find(&reader, config)?;
         let mut missing = Self::default();
@@ -113,6 +125,10 @@ impl Missing {
                 .then(|| robot::copies::redirect(&archive, &url))
                 .flatten()
             {
+                if others.is_some_and(|scope| scope.judge_meant(&to).is_in()) {
+                    missing.count -= 1;
+                    continue;
+                }
                 let _ = write!(why, ", to {to}: give that as a seed");
             }
             missing.pages.push(MissingPage { url, why, prospect });

@@ -98,6 +98,7 @@ impl Articles {
         settings.term.margin = millis(self.lease / 30.0).max(300);
         settings.poll = millis(self.lease / 6.0).clamp(500, 5_000);
         settings.resend = millis(self.lease * 2.0 / 3.0).clamp(2_000, 20_000);
+        settings.observe = millis(self.lease).clamp(2_000, 30_000);
         let f = &config.fetch;
         (settings.interval, settings.longest) = match self.quiet {
             Some(quiet) => (millis(quiet), 0),

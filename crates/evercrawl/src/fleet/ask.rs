@@ -2,10 +2,13 @@
 
 use super::office::Office;
 use bus::Bus;
-use fleet::identity::RobotId;
+use fleet::identity::{GroupId, Member, RobotId};
 use robot::view::Status;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
+
+/// Most moves that a robot names.
+const MOVES: usize = 200;
 
 /// A question.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -20,6 +23,83 @@ pub enum Ask {
     },
     /// Leave the fleet.
     Leave,
+    /// Divide a group's share anew, if it is this robot that does.
+    Divide { group: u64 },
+    /// What came of the last division of a group.
+    Divided { group: u64 },
+}
+
+/// What a robot says of a division.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Division {
+    /// Why it does not divide the group.
+    pub refused: Option<String>,
+    /// Divisions of the group that ended here.
+    pub ended: u64,
+    /// Servers that it was told of.
+    pub known: usize,
+    pub last: Option<Change>,
+}
+
+/// What a division changes.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Change {
+    /// The plan that it followed.
+    pub after: String,
+    pub servers: usize,
+    pub pages: u64,
+    pub servers_moved: usize,
+    pub pages_moved: u64,
+    /// Some of those servers: from whom, to whom, by the numbers of robots and groups.
+    pub moves: Vec<(IpAddr, Who, Who)>,
+    /// Servers that the table has no room for.
+    pub unlisted: usize,
+    /// Milliseconds from a page to its robot, as a mean: as it was, and as it will be.
+    pub delay: Option<(f64, f64)>,
+}
+
+/// A member of a group.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Who {
+    Robot(u64),
+    Group(u64),
+}
+
+impl From<Member> for Who {
+    fn from(member: Member) -> Self {
+        match member {
+            Member::Robot(robot) => Self::Robot(robot.0),
+            Member::Group(group) => Self::Group(group.0),
+        }
+    }
+}
+
+impl From<Who> for Member {
+    fn from(who: Who) -> Self {
+        match who {
+            Who::Robot(robot) => Self::Robot(RobotId(robot)),
+            Who::Group(group) => Self::Group(GroupId(group)),
+        }
+    }
+}
+
+impl From<&fleet::robot::Told> for Change {
+    fn from(told: &fleet::robot::Told) -> Self {
+        let moves = told.moves.iter().take(MOVES);
+        Self {
+            after: told.version.to_string(),
+            servers: told.servers,
+            pages: told.pages,
+            servers_moved: told.moves.len(),
+            pages_moved: told.moved,
+            moves: moves
+                .map(|(server, from, to)| (*server, (*from).into(), (*to).into()))
+                .collect(),
+            unlisted: told.unlisted,
+            delay: (told.delay).map(|(was, will)| (f64::from(was) / 1e3, f64::from(will) / 1e3)),
+        }
+    }
 }
 
 /// How a robot is doing.

@@ -38,6 +38,9 @@ enum Command {
         /// The group above it [default: the fleet itself].
         #[arg(long = "in", value_name = "GROUP")]
         above: Option<String>,
+        /// It is one robot of several machines: they share by the ring, and `join --node-of` adds each.
+        #[arg(long)]
+        nodes: bool,
     },
     /// Put a group, with all that is in it, below another.
     Move {
@@ -69,6 +72,9 @@ pub struct Group {
     pub name: String,
     /// The number of the one above; nothing for the fleet.
     pub above: Option<u64>,
+    /// One robot of several machines.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nodes: bool,
 }
 
 impl Groups {
@@ -79,6 +85,7 @@ impl Groups {
                 id: TOP.0,
                 name: fleet.to_owned(),
                 above: None,
+                nodes: false,
             }],
             last: TOP.0,
         }
@@ -124,28 +131,21 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     office.articles()?;
     let (revision, mut groups) = office.groups()?;
     match &arguments.command {
-        Command::Add { group, above } => {
-            check_name("group", group)?;
-            let above = above.as_deref().unwrap_or(&office.place.name);
-            let above = GroupId(groups.named(above)?.id);
-            if groups.groups.iter().any(|known| known.name == *group) {
-                return Err(BadInput(format!("there is a group {group:?} already")).into());
-            }
-            if groups.path(above).len() + 1 >= DEEPEST {
-                return Err(BadInput(format!("no tree is deeper than {DEEPEST} levels")).into());
-            }
-            groups.last += 1;
-            let new = GroupId(groups.last);
-            groups.groups.push(Group {
-                id: new.0,
-                name: group.clone(),
-                above: Some(above.0),
-            });
-            office.write("groups", revision, &groups)?;
-            found(&office, new, Some(above))?;
-            charter(&office, new, |charter| charter.parent = Some(above))?;
-            charter(&office, above, |charter| charter.groups.push(new))?;
-            terminal::print(&format!("{group} is a group in {}\n", groups.name(above)))?;
+        Command::Add {
+            group,
+            above,
+            nodes,
+        } => {
+            // with the fleet's own sizes
+            let layout = office.articles()?.layout();
+            let builder = Office::connect(&office.place, "operator", layout, true)?;
+            let above = add(&builder, group, above.as_deref(), *nodes)?;
+            let what = if *nodes {
+                "a robot of several machines"
+            } else {
+                "a group"
+            };
+            terminal::print(&format!("{group} is {what} in {above}\n"))?;
         }
         Command::Move { group, above } => {
             let (id, from) = below_top(&groups, group)?;
@@ -157,9 +157,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 moved.above = Some(to.0);
             }
             office.write("groups", revision, &groups)?;
-            charter(&office, id, |charter| charter.parent = Some(to))?;
-            charter(&office, from, |charter| charter.groups.retain(|g| *g != id))?;
-            charter(&office, to, |charter| charter.groups.push(id))?;
+            let charter = |group, change: &dyn Fn(&mut Charter)| {
+                self::charter(&office, &groups, group, change)
+            };
+            charter(id, &|charter| charter.parent = Some(to))?;
+            charter(from, &|charter| charter.groups.retain(|g| *g != id))?;
+            charter(to, &|charter| charter.groups.push(id))?;
             terminal::print(&format!("{group} goes to {above}; its share moves first\n"))?;
         }
         Command::Remove { group } => {
@@ -169,7 +172,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 return Err(BadInput(text).into());
             }
             groups.groups.retain(|known| known.id != id.0);
-            charter(&office, from, |charter| charter.groups.retain(|g| *g != id))?;
+            charter(&office, &groups, from, |charter| {
+                charter.groups.retain(|g| *g != id);
+            })?;
             office.write("groups", revision, &groups)?;
             terminal::print(&format!(
                 "{group} is no group any more; others take its share\n"
@@ -187,12 +192,40 @@ fn below_top(groups: &Groups, name: &str) -> Result<(GroupId, GroupId)> {
     Ok((GroupId(group.id), GroupId(above)))
 }
 
-/// Makes a group's streams and its first plan, if they are not there.
+/// Adds a group; says what the one above it is called. The office knows the fleet's own sizes.
+pub fn add(office: &Office, group: &str, above: Option<&str>, nodes: bool) -> Result<String> {
+    check_name("group", group)?;
+    let (revision, mut groups) = office.groups()?;
+    let above = groups.named(above.unwrap_or(&office.place.name))?;
+    if above.nodes {
+        let text = format!("{} is one robot: no group is below it", above.name);
+        return Err(BadInput(text).into());
+    }
+    let (above, name) = (GroupId(above.id), above.name.clone());
+    if groups.groups.iter().any(|known| known.name == group) {
+        return Err(BadInput(format!("there is a group {group:?} already")).into());
+    }
+    if groups.path(above).len() + 1 >= DEEPEST {
+        return Err(BadInput(format!("no tree is deeper than {DEEPEST} levels")).into());
+    }
+    groups.last += 1;
+    let new = GroupId(groups.last);
+    groups.groups.push(Group {
+        id: new.0,
+        name: group.to_owned(),
+        above: Some(above.0),
+        nodes,
+    });
+    office.write("groups", revision, &groups)?;
+    found(office, new, Some(above))?;
+    charter(office, &groups, new, |_| ())?;
+    charter(office, &groups, above, |charter| charter.groups.push(new))?;
+    Ok(name)
+}
+
+/// Makes a group's streams and its first plan, if they are not there. The office knows the fleet's own sizes.
 pub fn found(office: &Office, group: GroupId, above: Option<GroupId>) -> Result<()> {
-    let articles = office.articles()?;
-    // with the fleet's own sizes
-    let builder = Office::connect(&office.place, "operator", articles.layout(), true)?;
-    (builder.runtime.block_on(builder.nats.init(&[group])))
+    (office.runtime.block_on(office.nats.init(&[group])))
         .map_err(|error| anyhow!("the streams of a group could not be made: {error}"))?;
     let key = Key {
         group,
@@ -206,8 +239,25 @@ pub fn found(office: &Office, group: GroupId, above: Option<GroupId>) -> Result<
     }
 }
 
+/// What a group's owners want, as far as the list of groups says it.
+fn first(groups: &Groups, group: GroupId) -> Charter {
+    let known = groups.with(group);
+    let below = groups.groups.iter().filter(|g| g.above == Some(group.0));
+    Charter {
+        parent: known.and_then(|known| known.above).map(GroupId),
+        groups: below.map(|below| GroupId(below.id)).collect(),
+        ring: known.is_some_and(|known| known.nodes),
+        ..Charter::default()
+    }
+}
+
 /// Writes down what a group's owners want.
-pub fn charter(office: &Office, group: GroupId, change: impl Fn(&mut Charter)) -> Result<()> {
+pub fn charter(
+    office: &Office,
+    groups: &Groups,
+    group: GroupId,
+    change: impl Fn(&mut Charter),
+) -> Result<()> {
     let key = Key {
         group,
         what: What::Charter,
@@ -215,15 +265,16 @@ pub fn charter(office: &Office, group: GroupId, change: impl Fn(&mut Charter)) -
     for _ in 0..5 {
         let readings = office.runtime.block_on(office.nats.poll(group));
         let readings = readings.map_err(|error| anyhow!("{error}"))?;
-        let found = readings.into_iter().find(|reading| reading.key == key);
-        let (revision, mut wanted) = match found {
-            Some(reading) => match reading.value {
-                Ok(Value::Charter(charter)) => (reading.revision, charter),
-                _ => (reading.revision, Charter::default()),
-            },
-            None => (0, Charter::default()),
-        };
-        wanted.number += 1;
+        let (mut revision, mut wanted, mut carried_out) = (0, first(groups, group), 0);
+        for reading in readings {
+            match reading.value {
+                Ok(Value::Charter(charter)) => (revision, wanted) = (reading.revision, charter),
+                Ok(Value::Plan(plan)) => carried_out = plan.charter,
+                _ => {}
+            }
+        }
+        // servers may have lost it, but the plan remembers how many there were
+        wanted.number = wanted.number.max(carried_out) + 1;
         change(&mut wanted);
         wanted.groups.sort_unstable();
         wanted.groups.dedup();

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Servers that have just been started need a moment to find each other.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(30);
 const GIGABYTE: u64 = 1 << 30;
 
 /// Create a fleet: its streams, its configuration, its seeds.
@@ -99,7 +99,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         office.write("groups", 0, &Groups::founded(&place.name))?;
     }
     groups::found(&office, TOP, None)?;
-    groups::charter(&office, TOP, |charter| charter.parent = None)?;
+    let (_, known) = office.groups()?;
+    groups::charter(&office, &known, TOP, |charter| charter.parent = None)?;
     let seeds = robot::seeds::read_all(&config.seeds).map_err(explain)?;
     let added = seed::add(&office, &seeds)?;
     let file = arguments.place.write(&place)?;
@@ -127,7 +128,8 @@ fn prepare(office: &Office) -> Result<bus::nats::setup::Prepared> {
     loop {
         match office.runtime.block_on(office.nats.init(&[TOP])) {
             Ok(prepared) => return Ok(prepared),
-            Err(SetupError::Bus(_)) if Instant::now() < until => {
+            // of a cluster that has no leader yet nobody answers for JetStream
+            Err(SetupError::Bus(_) | SetupError::NoJetStream(_)) if Instant::now() < until => {
                 std::thread::sleep(Duration::from_millis(500));
             }
             Err(error @ SetupError::Bus(_)) => return Err(anyhow!("{error}")),

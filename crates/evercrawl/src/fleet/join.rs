@@ -3,12 +3,13 @@
 mod answers;
 mod journal;
 mod seeds;
+mod warden;
 
 use super::articles::{Articles, with_local};
 use super::ask::{Ask, Report};
 use super::office::{Member, Office, Where, check_name, robot_id};
 use crate::bad_input::BadInput;
-use crate::crawl::{Screen, explain, list_missing, log, tell_mended, warn};
+use crate::crawl::{Screen, explain, list_missing_in_fleet, log, tell_mended, warn};
 use crate::interrupt::{Interrupted, stop_on_interrupt};
 use answers::Desk;
 use anyhow::{Result, anyhow};
@@ -42,6 +43,11 @@ pub struct Arguments {
     /// The robot's group [default: the fleet itself].
     #[arg(long = "in", value_name = "GROUP")]
     group: Option<String>,
+    /// This machine is one of several of that robot, which share its part by the ring.
+    ///
+    /// The robot is in the group of --in; the first of its machines defines it.
+    #[arg(long, value_name = "ROBOT")]
+    node_of: Option<String>,
     /// The data directory [default: evercrawl-data].
     #[arg(long, value_name = "DIRECTORY")]
     data: Option<PathBuf>,
@@ -142,9 +148,17 @@ fn configure(arguments: &Arguments, articles: &Articles) -> Result<Config> {
 
 /// Writes the robot down as a member of its group, or finds it there.
 fn enlist(arguments: &Arguments, office: &Office) -> Result<Vec<GroupId>> {
+    if let Some(robot) = &arguments.node_of {
+        define(robot, arguments, office)?;
+    }
     let (_, groups) = office.groups()?;
-    let name = arguments.group.as_deref().unwrap_or(&office.place.name);
+    let name = (arguments.node_of.as_deref()).or(arguments.group.as_deref());
+    let name = name.unwrap_or(&office.place.name);
     let group = groups.named(name)?;
+    if group.nodes && arguments.node_of.is_none() {
+        let text = format!("{name} is a robot of several machines; join it with --node-of {name}");
+        return Err(BadInput(text).into());
+    }
     let paper = format!("robot.{}", arguments.robot);
     let member = Member {
         name: arguments.robot.clone(),
@@ -164,6 +178,40 @@ fn enlist(arguments: &Arguments, office: &Office) -> Result<Vec<GroupId>> {
         }
     }
     Ok(groups.path(GroupId(group.id)))
+}
+
+/// Makes a robot of several machines, or finds it where it is said to be.
+fn define(robot: &str, arguments: &Arguments, office: &Office) -> Result<()> {
+    let (_, groups) = office.groups()?;
+    let above = arguments.group.as_deref();
+    if let Ok(known) = groups.named(robot) {
+        let is_in = known.above.map(|above| groups.name(GroupId(above)));
+        if !known.nodes {
+            let text =
+                format!("--node-of {robot}: that is a group of robots; --in {robot} joins it");
+            return Err(BadInput(text).into());
+        }
+        if let (Some(said), Some(is_in)) = (above, is_in)
+            && said != is_in
+        {
+            return Err(BadInput(format!("{robot} is in {is_in}, not in {said}")).into());
+        }
+        return Ok(());
+    }
+    if office.read::<Member>(&format!("robot.{robot}"))?.is_some() {
+        let text = format!(
+            "{robot} is a robot of one machine and keeps its share; one of several needs another name"
+        );
+        return Err(BadInput(text).into());
+    }
+    super::groups::add(office, robot, above, true)
+        .map(drop)
+        .map_err(|error| match error.downcast::<BadInput>() {
+            Ok(bad) => bad.into(),
+            Err(error) => anyhow!(
+                "{error}. An operator defines the robot: evercrawl fleet group add {robot} --nodes"
+            ),
+        })
 }
 
 /// Makes sure that the data are this robot's, or nobody's.
@@ -225,6 +273,64 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
+    /// Whether its time is over.
+    fn is_late(&self) -> bool {
+        let limit = self.arguments.limit.map_or(f64::INFINITY, |limit| limit.0);
+        self.began.elapsed().as_secs_f64() >= limit
+    }
+
+    /// As the fleet has it written down.
+    fn member(&self) -> Member {
+        let group = (self.arguments.node_of.as_ref()).or(self.arguments.group.as_ref());
+        Member {
+            name: self.arguments.robot.clone(),
+            group: group.unwrap_or(&self.office.place.name).clone(),
+        }
+    }
+
+    /// Without seeds there is no scope.
+    fn await_seeds(
+        &self,
+        seeds: &mut seeds::Seeds,
+        config: &mut Config,
+        stop: &std::sync::atomic::AtomicBool,
+    ) -> Result<()> {
+        // another life may begin while nobody answers
+        let mut complained = false;
+        while let Err(error) = seeds.take_in(config) {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Interrupted.into());
+            }
+            if !std::mem::replace(&mut complained, true) {
+                warn(self.arguments.json, &format!("{error}; the robot waits"));
+            }
+            std::thread::sleep(LOOK);
+        }
+        if config.seeds.is_empty() {
+            let waits = if self.arguments.once {
+                "; with --once too this robot waits for them"
+            } else {
+                ""
+            };
+            let text = format!("the fleet has no seeds yet{waits}: evercrawl fleet seed URL");
+            warn(self.arguments.json, &text);
+        }
+        while config.seeds.is_empty() {
+            if stop.load(Ordering::Relaxed) {
+                return Err(Interrupted.into());
+            }
+            if self.is_late() {
+                return Err(anyhow!("the fleet had no seeds until the end"));
+            }
+            std::thread::sleep(LOOK);
+            if seeds.is_due() {
+                // the next look may go better
+                let _ = seeds.take_in(config);
+            }
+        }
+        Ok(())
+    }
+
     fn live(&mut self, config: &Config, stop: &std::sync::atomic::AtomicBool) -> Result<End> {
         let json = self.arguments.json;
         let settings = (self.articles).settings(self.robot, self.group.clone(), config);
@@ -234,17 +340,7 @@ impl Work<'_> {
         let leave = mooring.teller.clone();
         let mut seeds = seeds::Seeds::new(self.office, sight.clone());
         let mut config = config.clone();
-        seeds.take_in(&mut config)?;
-        if config.seeds.is_empty() {
-            warn(json, "the fleet has no seeds yet: evercrawl fleet seed URL");
-        }
-        while config.seeds.is_empty() {
-            if stop.load(Ordering::Relaxed) {
-                return Err(Interrupted.into());
-            }
-            std::thread::sleep(seeds::EVERY);
-            seeds.take_in(&mut config)?;
-        }
+        self.await_seeds(&mut seeds, &mut config, stop)?;
         let until = if self.arguments.once {
             Until::FetchedOnce
         } else {
@@ -262,10 +358,10 @@ impl Work<'_> {
             leave,
         )?;
         let mut journal = journal::Journal::new(&self.arguments.robot, self.robot, self.office);
-        let limit = (self.arguments.limit).map_or(f64::INFINITY, |limit| limit.0);
+        let mut warden = warden::Warden::new(self.office, self.articles, self.member());
         let mut left = false;
         while !crawl.is_over() {
-            if stop.load(Ordering::Relaxed) || self.began.elapsed().as_secs_f64() >= limit {
+            if stop.load(Ordering::Relaxed) || self.is_late() {
                 crawl.stop();
             }
             if sight.look(|seam| seam.protocol().has_left()) == Some(true) {
@@ -276,9 +372,14 @@ impl Work<'_> {
             self.screen.show(&status);
             desk.show(status);
             journal.look(&sight);
-            if let Err(error) = seeds.look(&config, &crawl) {
-                // the next look may go better
-                tracing::warn!(%error, "seeds");
+            match seeds.look(&config, &crawl) {
+                Ok(Some(all)) => warden.remember(all),
+                Ok(None) => {}
+                Err(error) => {
+                    // the next look may go better
+                    tracing::debug!(%error, "seeds");
+                    warden.look(json);
+                }
             }
             std::thread::sleep(LOOK);
         }
@@ -296,19 +397,19 @@ impl Work<'_> {
             journal.tell("left the fleet");
             return Ok(End::Over);
         }
-        if stop.load(Ordering::Relaxed) || self.began.elapsed().as_secs_f64() >= limit {
+        let interrupted = stop.load(Ordering::Relaxed);
+        if interrupted || self.is_late() {
             let text = format!(
                 "others take over this robot's share in {:.0} s, unless it is started again before",
                 self.articles.lease
             );
             warn(json, &text);
-            if self.arguments.once {
-                return Err(Interrupted.into());
-            }
-            return Ok(End::Over);
+        }
+        if interrupted && self.arguments.once {
+            return Err(Interrupted.into());
         }
         if self.arguments.once {
-            list_missing(config, json)?;
+            list_missing_in_fleet(config, json)?;
         }
         Ok(End::Over)
     }

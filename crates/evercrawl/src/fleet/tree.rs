@@ -75,7 +75,14 @@ fn draw(picture: &Picture, group: GroupId, depth: usize, text: &mut String) {
             format!("plan {} by {maker}", plan.version)
         },
     );
-    let _ = writeln!(text, "{indent}{}  {about}", picture.groups.name(group));
+    let nodes = picture.groups.with(group).is_some_and(|known| known.nodes);
+    let nodes = if nodes {
+        "  one robot of several machines"
+    } else {
+        ""
+    };
+    let name = picture.groups.name(group);
+    let _ = writeln!(text, "{indent}{name}  {about}{nodes}");
     let (seats, waiting) = members(picture, group);
     for seat in seats {
         match seat.member {
@@ -122,6 +129,7 @@ fn json(picture: &Picture, group: GroupId, depth: usize) -> Value {
     json!({
         "group": picture.groups.name(group),
         "id": group.0,
+        "nodes": picture.groups.with(group).is_some_and(|known| known.nodes),
         "plan": plan.map(|plan| plan.version.to_string()),
         "partitioner": plan.filter(|plan| plan.maker.0 != 0).map(|plan| picture.robot_name(plan.maker)),
         "robots": robots,

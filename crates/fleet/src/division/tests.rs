@@ -25,8 +25,10 @@ fn servers(count: u32) -> Vec<Placed> {
             counts: Counts {
                 pages: [(name(server), 10 + server % 3)].into(),
                 links,
+                ..Counts::default()
             },
             before: None,
+            owner: None,
         }
     };
     (0..count).map(placed).collect()
@@ -225,8 +227,10 @@ fn a_table_that_is_too_long_keeps_the_heaviest() {
             counts: Counts {
                 pages: [(name(server), 1 + server % 50)].into(),
                 links: [(name(server / 2), 1)].into(),
+                ..Counts::default()
             },
             before: None,
+            owner: None,
         })
         .collect();
     let (after, divided) = plan(&division(&[5, 9], all.clone()));
@@ -247,4 +251,89 @@ fn a_table_that_is_too_long_keeps_the_heaviest() {
         lightest >= heaviest,
         "{lightest:?} listed, {heaviest:?} not"
     );
+}
+
+/// Servers in blocks, each of which is near one of the members; each was asked by whoever the ring gave it to.
+fn far_apart(seats: &[u64], count: u32, near: impl Fn(u32, usize) -> u32) -> Vec<Placed> {
+    let (ring, _) = plan(&division(seats, Vec::new()));
+    let mut all = servers(count);
+    for (server, placed) in (0..).zip(&mut all) {
+        let (block, at) = (server % 16, server / 16);
+        placed.server = std::net::Ipv4Addr::from(0x0a00_0000 + (block << 8) + at).into();
+        // links tell nothing of places
+        placed.counts.links = [(name((server * 31 + 7) % count), 1)].into();
+        let owner = owner(&ring, placed);
+        let seat = seats
+            .iter()
+            .position(|&id| Member::Robot(RobotId(id)) == owner);
+        placed.owner = seat;
+        let seat = seat.expect("a member");
+        for at in 0..9 {
+            placed.counts.time(&crate::counts::Answered {
+                robot: RobotId(seats[seat]),
+                path: vec![GroupId(1)],
+                // one of many answers is late
+                micros: near(block, seat) + if at == 4 { 900_000 } else { at * 100 },
+            });
+        }
+    }
+    all
+}
+
+#[test]
+fn servers_go_to_those_who_are_near() {
+    let seats = [5, 9, 1, 7];
+    let near = |block: u32, seat: usize| {
+        if block as usize % 4 == seat {
+            4_000
+        } else {
+            80_000
+        }
+    };
+    let all = far_apart(&seats, 320, near);
+    let (after, divided) = plan(&division(&seats, all.clone()));
+    let mean = |of: &dyn Fn(&Placed) -> usize| {
+        let micros = (0..)
+            .zip(&all)
+            .map(|(server, placed): (u32, &Placed)| u64::from(near(server % 16, of(placed))));
+        micros.sum::<u64>() / all.len() as u64
+    };
+    let ring = mean(&|placed| placed.owner.expect("a member"));
+    let seat = |placed: &Placed| {
+        let owner = owner(&after, placed);
+        seats
+            .iter()
+            .position(|&id| Member::Robot(RobotId(id)) == owner)
+    };
+    let ours = mean(&|placed| seat(placed).expect("a member"));
+    println!(
+        "{ours} microseconds on average, by the ring {ring}; told {:?}",
+        divided.delay
+    );
+    assert!(ours * 10 <= ring * 6, "{ours} against {ring}");
+    // each block has been asked by all, so the partitioner knows as much
+    let (was, will) = divided.delay.expect("measured");
+    assert!(
+        u64::from(was).abs_diff(ring) < ring / 10
+            && u64::from(will).abs_diff(ours) < ours / 4 + 500
+    );
+}
+
+#[test]
+fn where_all_are_equally_far_distances_change_nothing() {
+    let seats = [5, 9, 1];
+    let mut all = servers(60);
+    let (without, _) = plan(&division(&seats, all.clone()));
+    for placed in &mut all {
+        for robot in seats {
+            placed.counts.time(&crate::counts::Answered {
+                robot: RobotId(robot),
+                path: vec![GroupId(1)],
+                micros: 30_000,
+            });
+        }
+    }
+    let (with, divided) = plan(&division(&seats, all));
+    assert_eq!(without.table, with.table);
+    assert_eq!(divided.delay, None, "nobody has them yet");
 }

@@ -360,6 +360,7 @@ impl Robot {
             self.draft.records.push(Record::Receipted(number));
             self.published(&[number]);
             if let Cargo::Moved(notice) = cargo {
+                self.discard(notice.all_pieces());
                 self.on_handed(notice.unit);
             }
         }

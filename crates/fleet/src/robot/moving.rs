@@ -103,8 +103,11 @@ impl Robot {
             ..
         }) = self.units.get(&unit)
         {
-            self.draft.records.push(Record::Receipted(*notice));
-            self.outbox.forget(*notice);
+            let number = *notice;
+            self.draft.records.push(Record::Receipted(number));
+            if let Some(Cargo::Moved(notice)) = self.outbox.forget(number) {
+                self.discard(notice.all_pieces());
+            }
         }
         self.close(unit);
     }

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::{Hold, Robot, Task};
-use crate::counts::{Counts, Observation, Reading};
+use crate::counts::{Answered, Counts, Observation, Reading, SAMPLES};
 use crate::identity::{GroupId, Millis, RobotId, Unit};
 use crate::io::{Delivery, Outcome, Output};
 use crate::parcel::{Batch, Cargo, Message, Origin, Subject, To};
@@ -17,6 +17,8 @@ use crate::record::Record;
 const TELL_BYTES: usize = 256 << 10;
 /// Most names of a server that are told.
 const TELL_NAMES: usize = 1_024;
+/// Of so many answers one is timed, after the first.
+const ONE_OF: u32 = 16;
 /// A server is told of again when it has grown by one in so many.
 const GROWN: u64 = 8;
 
@@ -30,6 +32,8 @@ pub(super) struct Observing {
     /// What each group's partitioner has, by the size of the sums.
     told: BTreeMap<GroupId, Told>,
     at: Millis,
+    /// Answers since one was timed.
+    untimed: BTreeMap<IpAddr, u32>,
 }
 
 #[derive(Debug)]
@@ -49,12 +53,36 @@ impl Robot {
         }
     }
 
+    /// A server answered. The first answers are kept, and later one of many: distances seldom change.
+    pub(super) fn time(&mut self, unit: Unit, micros: u32) {
+        let Unit::Server(server) = unit else { return };
+        let robot = self.settings.robot;
+        let counts = self.observing.counts.entry(server).or_default();
+        let known = counts.delays.get(&robot).map_or(0, |delay| delay.answers);
+        let untimed = self.observing.untimed.entry(server).or_default();
+        *untimed += 1;
+        if known as usize >= SAMPLES && *untimed < ONE_OF {
+            return;
+        }
+        self.observing.untimed.remove(&server);
+        let answered = Answered {
+            robot,
+            path: self.levels.iter().map(|level| level.group).collect(),
+            micros,
+        };
+        counts.time(&answered);
+        self.draft.records.push(Record::Timed(unit, answered));
+    }
+
     /// A record about links, from a package, a log or our own disk.
     pub(super) fn apply_counts(&mut self, record: &Record) {
         let counts = &mut self.observing.counts;
         match record {
             Record::Read(Unit::Server(server), reading) => {
                 counts.entry(*server).or_default().add(reading);
+            }
+            Record::Timed(Unit::Server(server), answered) => {
+                counts.entry(*server).or_default().time(answered);
             }
             Record::Counted(Unit::Server(server), sums) => {
                 counts.entry(*server).or_default().renew(sums.clone());
@@ -92,6 +120,11 @@ impl Robot {
                 .push(Record::Observed(group, Arc::new(all)));
         }
         self.draft.deliveries.extend(delivery);
+    }
+
+    /// What was read is told with the next tick.
+    pub(super) fn observing_at_once(&mut self) {
+        self.observing.at = self.now;
     }
 
     pub(super) fn advance_observing(&mut self) {

@@ -2,7 +2,7 @@
 
 mod budget;
 mod burial;
-mod divide;
+pub(super) mod divide;
 mod evict;
 mod members;
 mod summary;

@@ -8,9 +8,7 @@ use crate::key::{Key, Progress, Value, What};
 use crate::parcel::{Subject, To};
 use crate::plan::{Plan, Seat, Standing, Version};
 use crate::record::{Record, Shared};
-
-/// No tree is deeper.
-const MOST_LEVELS: usize = 16;
+use crate::wire::limits::LEVELS;
 
 /// A group above the robot.
 #[derive(Debug)]
@@ -84,7 +82,7 @@ impl Robot {
     pub(super) fn climb(&mut self) {
         let home = self.home();
         let mut path = vec![home];
-        while path.len() < MOST_LEVELS {
+        while path.len() < LEVELS {
             let lowest = path[path.len() - 1];
             let plan = self.level(lowest).and_then(|level| level.plan.as_ref());
             let parent = plan.map_or_else(|| self.told_parent(lowest), |plan| plan.parent);

@@ -270,7 +270,8 @@ impl Robot {
             last_but_one
         };
         if let Some(kept) = kept {
-            self.snapshots.stored.drain(..kept);
+            let old: Vec<Snapshot> = self.snapshots.stored.drain(..kept).collect();
+            self.discard(old.iter().flat_map(Snapshot::all_pieces));
             let upto = self.snapshots.stored[0].upto;
             self.tally.cut_from_log += self.pump.cut(upto);
             self.outputs.push(Output::Purge(session, upto));

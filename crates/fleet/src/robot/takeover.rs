@@ -29,6 +29,7 @@ pub(super) fn contents(log: &[Entry]) -> BTreeMap<Unit, Vec<Record>> {
             }
             // as a sum: a log may be read more than once
             (Record::Read(unit, reading), _) => counts.entry(*unit).or_default().add(reading),
+            (Record::Timed(unit, answered), _) => counts.entry(*unit).or_default().time(answered),
             (Record::Counted(unit, sums), _) => {
                 counts.entry(*unit).or_default().renew(sums.clone());
             }

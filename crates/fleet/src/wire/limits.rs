@@ -2,7 +2,7 @@
 //! trusted, so sizes that no honest robot reaches are refused before anybody acts on them.
 
 use super::{WireError, decode};
-use crate::counts::Counts;
+use crate::counts::{Counts, MOST_ROBOTS, SAMPLES};
 use crate::key::{Key, Value, What};
 use crate::parcel::{Cargo, Message, Parcel};
 
@@ -18,6 +18,8 @@ pub const PIECES: u32 = 1 << 16;
 pub const MEMBERS: usize = 4_096;
 /// Most names of a server, and most that it links to, in what a partitioner is told.
 pub const NAMES: usize = 1_024;
+/// No tree is deeper.
+pub const LEVELS: usize = 16;
 /// The longest host name in DNS.
 const NAME: usize = 253;
 /// The longest URL.
@@ -93,6 +95,11 @@ pub fn value(key: Key, bytes: &[u8]) -> Result<Value, WireError> {
 fn counts(counts: &Counts) -> Result<(), WireError> {
     within("names", counts.pages.len(), NAMES)?;
     within("names", counts.links.len(), NAMES)?;
+    within("robots", counts.delays.len(), MOST_ROBOTS)?;
+    for delay in counts.delays.values() {
+        within("samples", delay.newest.len(), SAMPLES)?;
+        within("groups", delay.path.len(), LEVELS)?;
+    }
     let names = counts.pages.keys().chain(counts.links.keys());
     names
         .into_iter()

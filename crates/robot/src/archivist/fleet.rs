@@ -117,15 +117,14 @@ impl Archivist {
         Ok(here + usize::from(elsewhere.copied().unwrap_or(0)))
     }
 
-    /// Passes on what a visit found: the row for those who take over, URLs that are not known here, and the
-    /// links of a page that was read for the first time.
+    /// Passes on what a visit found: the row for those who take over, URLs that are not known here, the
+    /// links of a page that was read for the first time, and how long the server took to answer.
     pub(super) fn report(
         &mut self,
-        page: PageId,
-        host: HostId,
+        (page, host): (PageId, HostId),
         row: Option<&PageRow>,
         redirects: usize,
-        read: Option<&[Found]>,
+        (read, delay): (Option<&[Found]>, Option<u32>),
     ) -> storage::Result<()> {
         let Some(member) = &mut self.member else {
             return Ok(());
@@ -152,7 +151,7 @@ impl Archivist {
         match (row, server) {
             (Some(row), Some(server)) => {
                 let row = moving::log_entry(&origin, &address, row, seam.now())?;
-                seam.visited(Unit::Server(server), row.into(), links, read);
+                seam.visited(Unit::Server(server), row.into(), links, (read, delay));
             }
             _ => seam.found(links),
         }

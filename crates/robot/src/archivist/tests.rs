@@ -44,6 +44,7 @@ fn visited(page: PageId, wall: f64, outcome: Outcome, links: Vec<Found>) -> Writ
         }),
         status: 200,
         millis: 0,
+        delay: None,
         bytes: 0,
         record: None,
         request: None,

@@ -23,6 +23,8 @@ struct Kept {
     failures: u16,
     memo: Vec<u8>,
     requisite: bool,
+    /// Not to be visited once more in a pass over all pages.
+    done: bool,
 }
 
 impl Kept {
@@ -36,6 +38,7 @@ impl Kept {
             failures: brief.failures_in_a_row,
             memo: brief.memo.to_vec(),
             requisite: brief.is_requisite(),
+            done: false,
         }
     }
 }
@@ -141,6 +144,8 @@ impl Keeper {
             failures: row.failures_in_a_row,
             memo: row.memo.clone(),
             requisite: arrived.requisite,
+            // whoever had it fetched it for the fleet, before this robot's own pass or since
+            done: true,
         };
         self.resume_page(now, arrived.page, &kept, arrived.terms);
     }
@@ -156,7 +161,10 @@ impl Keeper {
         let failed_at = kept.last_failure.map_or(0.0, |(at, _)| then(at));
         let once = self.until == Until::FetchedOnce;
         if kept.requisite {
-            let visited = kept.last_visit.map_or(now.at, then);
+            let visited = kept
+                .last_visit
+                .filter(|_| !(once && kept.done))
+                .map_or(now.at, then);
             return self.restore_requisite(page, kept.state, kept.failures, visited);
         }
         match kept.state {
@@ -172,7 +180,7 @@ impl Keeper {
                     .keep(now.at, page, kept.host, terms.rank, visited, memo);
                 self.status.pages_fetched += 1;
                 if let Some(pass) = self.pass {
-                    if visited < pass {
+                    if visited < pass && !kept.done {
                         self.wait_in_line(page);
                     }
                 } else if kept.failures > 0 {

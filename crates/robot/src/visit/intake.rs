@@ -214,6 +214,7 @@ impl Intake {
             row: comparison.row,
             status: comparison.status,
             millis: 0,
+            delay: None,
             bytes: 0,
             record: None,
             request: None,

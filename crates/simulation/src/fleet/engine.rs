@@ -192,7 +192,12 @@ impl Engine {
         self.objects.insert(name, bytes);
     }
 
-    /// An object.
+    /// Removes an object.
+    pub fn remove(&mut self, name: &Text) {
+        self.objects.remove(name);
+    }
+
+    /// An object, if it is there.
     pub fn object(&self, name: &Text) -> Option<Arc<[u8]>> {
         self.objects.get(name).cloned()
     }

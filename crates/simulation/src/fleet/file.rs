@@ -226,6 +226,7 @@ impl File {
             servers: web.servers,
             pages: web.pages,
             links: web.links,
+            blocks: 1,
         };
         scenario.interval = seconds("interval", self.interval)?;
         scenario.budget = self.budget;

@@ -109,6 +109,7 @@ impl HostGraph {
                     ..Counts::default()
                 },
                 before: None,
+                owner: None,
             })
             .collect();
         for &(from, to, links) in &self.links {

@@ -124,6 +124,7 @@ impl RealSpec {
                 servers: 6,
                 pages: 6,
                 links: 2,
+                blocks: 1,
             },
             interval: 2.0,
             budget: None,

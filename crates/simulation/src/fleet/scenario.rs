@@ -1,5 +1,7 @@
 //! What happens in a run: who is there, what the web is like, and what goes wrong when.
 
+use std::net::IpAddr;
+
 use fleet::division::Terms;
 use fleet::flaw::Flaw;
 use fleet::identity::{GroupId, Millis, RobotId};
@@ -89,6 +91,8 @@ pub struct Scenario {
     pub retry_after: Option<Millis>,
     /// When groups are divided by their links; by the ring alone if nothing is said.
     pub division: Option<Terms>,
+    /// Microseconds that a server takes to answer a robot; nobody times answers if nothing is said.
+    pub distance: Option<fn(usize, IpAddr) -> u32>,
     /// Entries of a log after which a snapshot is made.
     pub snapshot: Option<u64>,
     /// The table that the fleet begins with.
@@ -117,6 +121,7 @@ impl Scenario {
                 servers: 14,
                 pages: 5,
                 links: 3,
+                blocks: 1,
             },
             graph: None,
             events: Vec::new(),
@@ -129,6 +134,7 @@ impl Scenario {
             interval: 15_000,
             retry_after: None,
             division: None,
+            distance: None,
             table: None,
             snapshot: None,
             patience: 1_500_000,

@@ -31,6 +31,8 @@ pub struct Size {
     pub pages: u16,
     /// Links of a page beyond those that make everything reachable.
     pub links: u16,
+    /// Blocks of 256 addresses that the servers are in.
+    pub blocks: u16,
 }
 
 /// A request as it truly was.
@@ -62,7 +64,12 @@ impl Web {
     pub fn new(size: Size, rng: &mut Xoshiro256PlusPlus) -> Self {
         let names = (0..size.hosts).map(|h| format!("h{h}.example").into());
         let paths = (0..size.pages).map(|p| format!("/{p}").into());
-        let address = |server: u16| IpAddr::from(Ipv4Addr::from(0x0a00_0000 + u32::from(server)));
+        let address = |server: u16| {
+            let (block, at) = (server % size.blocks, server / size.blocks);
+            IpAddr::from(Ipv4Addr::from(
+                0x0a00_0000 + (u32::from(block) << 8) + u32::from(at),
+            ))
+        };
         let servers = (0..size.hosts)
             .map(|_| {
                 let answers = rng.random_range(1..=3);

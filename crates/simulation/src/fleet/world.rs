@@ -6,6 +6,7 @@ mod faults;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use fleet::identity::{GroupId, Member, Millis, RobotId, Text, Unit};
@@ -68,6 +69,8 @@ pub struct Outcome {
     pub report: Report,
     /// Which robot has a page, and how often it was visited.
     pub pages: BTreeMap<Page, (RobotId, u32)>,
+    /// Which servers a robot (its position) has in the end, and how many pages there.
+    pub held: Vec<(usize, IpAddr, u64)>,
     /// All pages of the web.
     pub all: Vec<Page>,
     /// Every request: when, by which robot (its position), for which page.
@@ -590,6 +593,13 @@ impl<'a> World<'a> {
                 }
             }
         }
+        let held = self.processes.iter().enumerate().flat_map(|(at, process)| {
+            (process.rows.iter()).filter_map(move |(unit, rows)| match unit {
+                Unit::Server(server) => Some((at, *server, rows.len() as u64)),
+                Unit::Register(_) => None,
+            })
+        });
+        let held = held.collect();
         self.report.pairs = self.pairs.len() as u64;
         let fetched = self.web.fetched().values();
         let visits = self.scenario.visits;
@@ -613,6 +623,7 @@ impl<'a> World<'a> {
             adoptions: self.adoptions,
             report: self.report,
             pages,
+            held,
             all: self.web.pages().collect(),
             requests: self.requests,
             moments: self.moments,

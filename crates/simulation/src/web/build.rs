@@ -236,9 +236,11 @@ fn draw_hosts(spec: &WebSpec) -> Result<Vec<Host>, SpecError> {
         let shares = k > 0 && shared[k] < spec.shared_addresses && !alone(k) && !alone(k - 1);
         address += usize::from(k > 0 && !shares);
         let (least, most) = spec.latency_ms;
+        let blocks = usize::from(spec.blocks.max(1));
+        let (block, at) = ((address % blocks) as u8, address / blocks);
         hosts.push(Host {
             name: format!("h{:03}.demo.test", k + 1),
-            address: Ipv4Addr::new(127, 1, (address / 250) as u8, (address % 250) as u8 + 1),
+            address: Ipv4Addr::new(127, 1 + block, (at / 250) as u8, (at % 250) as u8 + 1),
             pages,
             noise: noise[k],
             validators: validators[k],

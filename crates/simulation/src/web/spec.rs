@@ -30,6 +30,8 @@ pub struct WebSpec {
     pub page_bytes: usize,
     /// The share of hosts that have the address of the host before.
     pub shared_addresses: f64,
+    /// Blocks that the addresses are in, by turns: 127.1.0.0, 127.2.0.0 and so on.
+    pub blocks: u8,
     /// The share of pages that robots.txt forbids, where there is one.
     pub disallowed: f64,
     /// The share of pages that are gone (410) from some instant on.
@@ -199,6 +201,7 @@ impl Default for WebSpec {
             days: 120.0,
             page_bytes: 6000,
             shared_addresses: 0.2,
+            blocks: 1,
             disallowed: 0.04,
             gone: 0.02,
             noise: [

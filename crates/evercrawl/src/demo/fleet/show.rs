@@ -1,15 +1,16 @@
 //! What the demo of a fleet shows while it runs, and what it says at the end.
 
-use super::stage::{DELAY, LEASE, QUIET, Stage};
-use super::{Fault, VICTIM};
+use super::stage::{DELAY, QUIET, Stage, distance};
+use super::{Events, Fault};
 use crate::terminal::{count, grouped};
 use anyhow::{Result, anyhow};
 use desk::live;
 use serde::Serialize;
 use serde_json::Value;
-use simulation::web::{Rules, check_politeness};
+use simulation::web::{Rules, Visit, check_politeness};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, IsTerminal, Write};
+use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 pub struct View {
@@ -27,10 +28,11 @@ impl View {
         };
         view.say(&format!(
             "evercrawl fleet demo: three robots in two sites share {} on {}. Each host and address is left alone \
-             for {} ms after a request; a robot counts as dead {LEASE} s after its last sign of life.",
+             for {} ms after a request; a robot counts as dead {} s after its last sign of life.",
             count(stage.pages() as u64, "page"),
             count(stage.web.hosts().len() as u64, "host"),
             DELAY * 1e3,
+            stage.play.lease,
         ))?;
         Ok(view)
     }
@@ -40,6 +42,20 @@ impl View {
             return Ok(());
         }
         live::above(format!("{text}\n").as_bytes())
+    }
+
+    /// What a division on demand changed.
+    pub fn divided(&self, groups: &[Value]) -> io::Result<()> {
+        let number = |value: &Value| value.as_u64().unwrap_or(0);
+        for group in groups.iter().filter(|group| group["divided"] == true) {
+            self.say(&format!(
+                "{} is divided anew by links and distances: {} of {} change hands",
+                group["group"].as_str().unwrap_or_default(),
+                number(&group["servers_moved"]),
+                count(number(&group["servers"]), "server"),
+            ))?;
+        }
+        Ok(())
     }
 
     pub fn show(&mut self, stage: &Stage, at: Duration) -> Result<()> {
@@ -99,6 +115,7 @@ impl View {
 #[derive(Serialize)]
 pub struct Summary {
     fault: Fault,
+    victim: String,
     seconds: f64,
     pages: usize,
     missing: usize,
@@ -107,8 +124,18 @@ pub struct Summary {
     requests: usize,
     requests_by_robot: BTreeMap<String, usize>,
     too_soon: usize,
-    /// When it happened.
+    /// nats-servers, and the lease in seconds.
+    servers: usize,
+    lease: u64,
+    /// When it first happened, and how often.
     struck_after: Option<f64>,
+    strikes: u32,
+    /// The longest that no request came before the last one.
+    longest_pause: f64,
+    /// Milliseconds that pages were away from their robots, by who asked their servers last before the division, and
+    /// first five seconds after it.
+    distance_before: Option<f64>,
+    distance_after: Option<f64>,
     /// Servers that the victim had asked, and that others asked after it.
     taken_over: usize,
     /// Seconds from its last request before to the first request of another to one of them.
@@ -119,12 +146,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    pub fn of(
-        stage: &mut Stage,
-        fault: Fault,
-        killed: Option<Duration>,
-        took: Duration,
-    ) -> Result<Self> {
+    pub fn of(stage: &mut Stage, fault: Fault, events: &Events, took: Duration) -> Result<Self> {
+        let killed = events.struck;
         let visits = stage.running.record.visits();
         let rules = Rules {
             host_delay: DELAY,
@@ -135,8 +158,12 @@ impl Summary {
         };
         let mut times: HashMap<usize, usize> = HashMap::new();
         let mut by_robot: BTreeMap<String, usize> = BTreeMap::new();
-        let victim = 12;
-        let mut last_of_victim = HashMap::new();
+        let number = events
+            .victim
+            .strip_prefix("robot-")
+            .and_then(|n| n.parse::<u8>().ok());
+        let victim = 10 + number.unwrap_or(2);
+        let mut death = None;
         for visit in &visits {
             let last = visit.client.octets()[3];
             let name = format!("robot-{}", last.saturating_sub(10));
@@ -146,24 +173,34 @@ impl Summary {
             {
                 *times.entry(page).or_default() += 1;
             }
-            if last == victim && fault == Fault::Kill {
-                last_of_victim.insert(visit.address, visit.start);
+            if last == victim && fault == Fault::Kill && killed.is_some() {
+                death = death.max(Some(visit.start));
             }
         }
-        let death = last_of_victim.values().max().copied();
+        // who asked each server last while it lived
+        let mut last_asked = HashMap::new();
         let mut heirs: HashMap<_, u64> = HashMap::new();
-        for visit in &visits {
-            let after = killed.and(death).is_some_and(|death| visit.start > death);
-            let had = last_of_victim.contains_key(&visit.address);
-            if after && had && visit.client.octets()[3] != victim {
+        let mut in_order: Vec<_> = visits.iter().collect();
+        in_order.sort_by_key(|visit| visit.start);
+        for visit in in_order {
+            let client = visit.client.octets()[3];
+            if death.is_none_or(|death| visit.start <= death) {
+                last_asked.insert(visit.address, client);
+            } else if last_asked.get(&visit.address) == Some(&victim) && client != victim {
                 heirs.entry(visit.address).or_insert(visit.start);
             }
         }
+        let mut starts: Vec<u64> = visits.iter().map(|visit| visit.start).collect();
+        starts.sort_unstable();
+        let pauses = starts.windows(2).map(|two| two[1] - two[0]);
+        let longest_pause = pauses.max().unwrap_or(0) as f64 * 1e-6;
+        let (distance_before, distance_after) = distances(stage, &visits, events.divided).unzip();
         let first = heirs.values().min().zip(death);
         let ended = stage.all_ended()?;
         let allowed = (0..stage.web.pages().len()).filter(|page| stage.web.pages()[*page].allowed);
         Ok(Self {
             fault,
+            victim: events.victim.clone(),
             seconds: took.as_secs_f64(),
             pages: stage.pages(),
             missing: allowed.filter(|page| !times.contains_key(page)).count(),
@@ -171,11 +208,21 @@ impl Summary {
             requests: visits.len(),
             requests_by_robot: by_robot,
             too_soon: check_politeness(&visits, &rules).len(),
+            servers: stage.play.servers,
+            lease: stage.play.lease,
             struck_after: killed.map(|killed| killed.as_secs_f64()),
+            strikes: events.strikes,
+            longest_pause,
+            distance_before,
+            distance_after,
             taken_over: heirs.len(),
             first_taken_over_after: first.map(|(first, death)| (first - death) as f64 * 1e-6),
             ended_by_themselves: ended,
-            failed: stage.failed(if fault == Fault::Kill { VICTIM } else { "" })?,
+            failed: stage.failed(if fault == Fault::Kill {
+                &events.victim
+            } else {
+                ""
+            })?,
             moves: stage.moves().len(),
         })
     }
@@ -192,20 +239,32 @@ impl Summary {
             0 => "nobody was asked too soon, or by two at once".to_owned(),
             soon => format!("{soon} came too soon, or while another was under way"),
         };
-        let happened = match (self.fault.says(), self.struck_after) {
+        let happened = match (self.fault.says(&self.victim), self.struck_after) {
+            (Some(_), Some(at)) if self.strikes > 1 => {
+                format!(
+                    "{} times something happened, first after {at:.0} s",
+                    self.strikes
+                )
+            }
             (Some(said), Some(at)) => format!("{said} after {at:.0} s"),
             _ => "nothing happened to the robots".to_owned(),
         };
         let taken = match (self.fault, self.first_taken_over_after) {
             (Fault::Kill, Some(after)) => format!(
-                "; others took over {} of its servers, the first {after:.1} s after its last request (lease {LEASE} s, \
+                "; others took over {} of its servers, the first {after:.1} s after its last request (lease {} s, \
                  then {QUIET} s of quiet)",
-                self.taken_over
+                self.taken_over, self.lease
+            ),
+            _ => String::new(),
+        };
+        let near = match (self.distance_before, self.distance_after) {
+            (Some(before), Some(after)) => format!(
+                "  pages were {before:.0} ms away from their robots while hosts were divided blindly, {after:.0} ms when distances counted\n"
             ),
             _ => String::new(),
         };
         format!(
-            "\nIn {:.0} s, by the web's own record:\n  {} pages, {lost}; {} had twice\n  {} requests ({}); {soon}\n  {happened}{taken}\n",
+            "\nIn {:.0} s, by the web's own record:\n  {} pages, {lost}; {} had twice\n  {} requests ({}); {soon}\n{near}  {happened}{taken}\n",
             self.seconds,
             grouped(self.pages),
             self.twice,
@@ -229,4 +288,33 @@ impl Summary {
         }
         Ok(())
     }
+}
+
+/// Milliseconds from a page to its robot before and after a division, as a mean over the pages of servers that were
+/// asked before and after.
+fn distances(stage: &Stage, visits: &[Visit], divided: Option<u64>) -> Option<(f64, f64)> {
+    let divided = divided?;
+    let mut askers: HashMap<Ipv4Addr, (Option<Ipv4Addr>, Option<Ipv4Addr>)> = HashMap::new();
+    let mut in_order: Vec<&Visit> = visits.iter().collect();
+    in_order.sort_by_key(|visit| visit.start);
+    for visit in in_order {
+        let (before, after) = askers.entry(visit.address).or_default();
+        if visit.start <= divided {
+            *before = Some(visit.client);
+        } else if visit.start > divided + 5_000_000 {
+            after.get_or_insert(visit.client);
+        }
+    }
+    let (mut pages, mut was, mut is) = (0.0, 0.0, 0.0);
+    for host in stage.web.hosts() {
+        let Some((Some(before), Some(after))) = askers.get(&host.address).copied() else {
+            continue;
+        };
+        let count = host.pages.len() as f64;
+        let far = |client| distance(client, host.address).as_secs_f64() * 1e3;
+        pages += count;
+        was += count * far(before);
+        is += count * far(after);
+    }
+    (pages > 0.0).then(|| (was / pages, is / pages))
 }

@@ -1,29 +1,34 @@
 //! What the demo of a fleet plays on: a web, a nats-server, and robots that are processes of their own.
 
-use super::Fault;
-use crate::bad_input::BadInput;
+use super::servers::Servers;
+use super::{Fault, Play};
 use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
 use simulation::web::{Clock, Running, Server, Web, WebSpec};
 use std::collections::HashSet;
 use std::fmt::Write;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Seconds between two requests to a host, or to an address.
 pub const DELAY: f64 = 0.3;
-/// Seconds that a robot counts as alive after its last sign of life.
-pub const LEASE: u64 = 8;
 /// Seconds that a dead robot's servers are left alone.
 pub const QUIET: u64 = 2;
+/// A robot's clock that stands wrong is wrong by so many seconds.
+const WRONG: i64 = 600;
+/// Microseconds since the last request of a robot that works.
+const LATELY: u64 = 4_000_000;
 /// Requests of a robot that has come to work.
 const SOME: usize = 10;
 /// To and fro between the sites.
 const FAR: Duration = Duration::from_millis(40);
 const NEAR: Duration = Duration::from_millis(2);
+
+/// Blocks of addresses that the hosts are in; the last is near the second site, the others near the first.
+const BLOCKS: u8 = 3;
 
 /// Robots, their sites, and the last number of their addresses.
 const ROBOTS: [(&str, &str, u8); 3] = [
@@ -35,31 +40,26 @@ const ROBOTS: [(&str, &str, u8); 3] = [
 pub struct Stage {
     pub web: Arc<Web>,
     pub running: Running,
+    pub play: Play,
     directory: PathBuf,
-    nats: Child,
-    program: PathBuf,
-    port: u16,
+    servers: Servers,
     robots: Vec<(&'static str, Child)>,
 }
 
-/// Servers with even addresses are near the first site, the others near the second.
-fn distance(client: Ipv4Addr, server: Ipv4Addr) -> Duration {
-    let is_first = |address: Ipv4Addr| address.octets()[3].is_multiple_of(2);
+/// How far a host is from a robot.
+pub fn distance(client: Ipv4Addr, server: Ipv4Addr) -> Duration {
+    let is_first = server.octets()[1] < BLOCKS;
     let at_first = matches!(client.octets()[3], 11 | 12);
-    if is_first(server) == at_first {
-        NEAR
-    } else {
-        FAR
-    }
+    if is_first == at_first { NEAR } else { FAR }
 }
 
 impl Stage {
-    pub fn build(seed: u64) -> Result<Self> {
-        let program = program()?;
+    pub fn build(play: Play) -> Result<Self> {
         let spec = WebSpec {
-            seed,
+            seed: play.seed,
             hosts: 16,
-            largest: 120,
+            largest: play.largest,
+            blocks: BLOCKS,
             ..WebSpec::plain()
         };
         let web = Arc::new(Web::new(&spec)?);
@@ -73,18 +73,16 @@ impl Stage {
         let name = format!("evercrawl-fleet-demo-{}", std::process::id());
         let directory = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&directory).with_context(|| format!("{}", directory.display()))?;
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let nats = start_nats(&program, &directory, port)?;
+        let host = play.hosts.first().map(String::as_str);
+        let servers = Servers::start(&directory, play.servers, host)?;
         let stage = Self {
             web,
             running,
+            play,
             directory,
-            nats,
-            program,
-            port,
+            servers,
             robots: Vec::new(),
         };
-        await_listener(port)?;
         stage.found()?;
         Ok(stage)
     }
@@ -103,8 +101,8 @@ impl Stage {
             writeln!(text, "\"{name}\" = [\"{at}\"]")?;
         }
         std::fs::write(self.directory.join("crawl.toml"), text)?;
-        let nats = format!("nats://127.0.0.1:{}", self.port);
-        let (lease, quiet) = (format!("{LEASE}s"), format!("{QUIET}s"));
+        let nats = self.servers.urls(None);
+        let (lease, quiet) = (format!("{}s", self.play.lease), format!("{QUIET}s"));
         self.call(&[
             "init",
             "--nats",
@@ -165,6 +163,11 @@ impl Stage {
                 .open(self.directory.join(format!("{name}.log")))?;
             let mut command = self.command()?;
             command.args(["join", "--as", name, "--in", site, "--once", "-c", &file]);
+            // one that can be cut off reaches the servers by a way of its own
+            if let Some(other) = self.play.hosts.get(1).filter(|_| name == super::VICTIM) {
+                command.args(["--nats", &self.servers.urls(Some(other))]);
+            }
+            command.env("EVERCRAWL_CLOCK_STEP", self.clock_of(name));
             let child = command.stdout(Stdio::null()).stderr(log).spawn()?;
             self.robots.retain(|(known, _)| *known != name);
             self.robots.push((name, child));
@@ -188,6 +191,14 @@ impl Stage {
             .collect()
     }
 
+    /// Who has what is divided anew, by what robots have told each other.
+    pub fn divide(&self) -> Result<Vec<Value>> {
+        let told = self.call(&["partition", "now", "--json", "--wait", "10s"])?;
+        let lines = told.split(|byte| *byte == b'\n');
+        let lines = lines.filter_map(|line| serde_json::from_slice(line).ok());
+        Ok(lines.collect())
+    }
+
     /// Something happens.
     pub fn strike(&mut self, fault: Fault, victim: &str) -> Result<()> {
         match fault {
@@ -201,12 +212,22 @@ impl Stage {
                 }
             }
             Fault::Sleep => self.signal(victim, "-STOP")?,
-            Fault::Server | Fault::Wipe => {
-                self.nats.kill()?;
-                self.nats.wait()?;
-                if fault == Fault::Wipe {
-                    std::fs::remove_dir_all(self.directory.join("jetstream"))?;
-                }
+            Fault::Server | Fault::Hub => self.servers.kill_all()?,
+            Fault::Wipe => {
+                self.servers.kill_all()?;
+                self.servers.wipe()?;
+            }
+            Fault::One | Fault::Leader => {
+                let leader = self.servers.leader("KV_demo_g1").unwrap_or(0);
+                let other = (leader + 1) % self.servers.count();
+                self.servers
+                    .kill(if fault == Fault::One { other } else { leader })?;
+            }
+            Fault::Cut => self.cut("down")?,
+            // one fast, one slow
+            Fault::Clock => {
+                std::fs::write(self.clock_of(victim), WRONG.to_ne_bytes())?;
+                std::fs::write(self.clock_of("robot-3"), (-WRONG).to_ne_bytes())?;
             }
             Fault::None => {}
         }
@@ -218,16 +239,37 @@ impl Stage {
         match fault {
             Fault::Disk => self.start_robot(victim)?,
             Fault::Sleep => self.signal(victim, "-CONT")?,
-            Fault::Server | Fault::Wipe => {
-                self.nats = start_nats(&self.program, &self.directory, self.port)?;
-                await_listener(self.port)?;
-                if fault == Fault::Wipe {
-                    self.found()?;
+            Fault::Server | Fault::Hub | Fault::Wipe | Fault::One | Fault::Leader => {
+                self.servers.run_all()?;
+            }
+            Fault::Cut => self.cut("up")?,
+            Fault::Clock => {
+                for (name, ..) in ROBOTS {
+                    std::fs::write(self.clock_of(name), 0_i64.to_ne_bytes())?;
                 }
             }
             Fault::Kill | Fault::None => {}
         }
         Ok(())
+    }
+
+    /// What a robot's clock is wrong by, for whoever makes it so.
+    fn clock_of(&self, name: &str) -> PathBuf {
+        self.directory.join(format!("{name}.clock"))
+    }
+
+    /// The way of one robot to the servers.
+    fn cut(&self, how: &str) -> Result<()> {
+        let Some(command) = &self.play.cut else {
+            return Err(anyhow!("--fault cut needs --cut COMMAND"));
+        };
+        let status = Command::new("sh")
+            .args(["-c", &format!("{command} {how}")])
+            .status()?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(anyhow!("{command} {how}: {status}"))
     }
 
     fn signal(&self, name: &str, signal: &str) -> Result<()> {
@@ -236,6 +278,23 @@ impl Stage {
             Command::new("kill").args([signal, &pid]).status()?;
         }
         Ok(())
+    }
+
+    /// Whom it happens to.
+    pub fn victim(&self) -> String {
+        if self.play.victim != "partitioner" {
+            return self.play.victim.clone();
+        }
+        let tree = self.call(&["tree", "--json"]).unwrap_or_default();
+        let tree: Value = serde_json::from_slice(&tree).unwrap_or_default();
+        let divides = tree["partitioner"].as_str().unwrap_or(super::VICTIM);
+        divides.to_owned()
+    }
+
+    pub fn runs(&mut self, name: &str) -> bool {
+        let mut robots = self.robots.iter_mut();
+        let robot = robots.find(|(known, _)| *known == name);
+        robot.is_some_and(|(_, child)| matches!(child.try_wait(), Ok(None)))
     }
 
     pub fn all_ended(&mut self) -> Result<bool> {
@@ -271,6 +330,17 @@ impl Stage {
         own.count() >= SOME
     }
 
+    /// Whether a robot asked a server within the last seconds, by the web's own record.
+    pub fn is_working(&self, name: &str) -> bool {
+        let number = ROBOTS.iter().find(|(known, ..)| *known == name);
+        let visits = self.running.record.visits();
+        let last = visits.iter().map(|visit| visit.start).max().unwrap_or(0);
+        visits.iter().any(|visit| {
+            let own = number.is_some_and(|(.., last)| visit.client.octets()[3] == *last);
+            own && visit.start + LATELY >= last
+        })
+    }
+
     /// Pages that may be fetched.
     pub fn pages(&self) -> usize {
         self.web.pages().iter().filter(|page| page.allowed).count()
@@ -293,60 +363,7 @@ impl Drop for Stage {
             let _ = child.kill();
             let _ = child.wait();
         }
-        let _ = self.nats.kill();
-        let _ = self.nats.wait();
         // scratch that stays behind harms nobody
         let _ = std::fs::remove_dir_all(&self.directory);
     }
-}
-
-/// A nats-server on this machine.
-fn program() -> Result<PathBuf> {
-    let home = std::env::var_os("HOME").unwrap_or_default();
-    let cache = std::env::var_os("XDG_CACHE_HOME")
-        .map_or_else(|| Path::new(&home).join(".cache"), PathBuf::from);
-    let named = std::env::var_os("EVERCRAWL_NATS_SERVER").map(PathBuf::from);
-    let fetched = cache.join("evercrawl/nats-server");
-    let candidates = [named, Some("nats-server".into()), Some(fetched)];
-    let runs = |program: &PathBuf| {
-        let version = Command::new(program).arg("--version").output();
-        version.is_ok_and(|output| output.status.success())
-    };
-    candidates.into_iter().flatten().find(runs).ok_or_else(|| {
-        BadInput(
-            "there is no nats-server on this machine. scripts/get-nats-server fetches one (Debian, Ubuntu); \
-             otherwise see https://nats.io/download, and put it into the PATH or name it in EVERCRAWL_NATS_SERVER"
-                .into(),
-        )
-        .into()
-    })
-}
-
-fn start_nats(program: &Path, directory: &Path, port: u16) -> Result<Child> {
-    let conf = directory.join("nats.conf");
-    let store = directory.join("jetstream");
-    let text = format!(
-        "server_name: demo\nlisten: 127.0.0.1:{port}\nmax_payload: 8MB\n\
-         jetstream {{ store_dir: \"{}\", sync_interval: always, max_file: 2GB }}\n",
-        store.display()
-    );
-    std::fs::write(&conf, text)?;
-    let started = Command::new(program)
-        .arg("-c")
-        .arg(conf)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    started.with_context(|| format!("{}", program.display()))
-}
-
-fn await_listener(port: u16) -> Result<()> {
-    for _ in 0..200 {
-        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-            return Ok(());
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    Err(anyhow!("nats-server does not listen on port {port}"))
 }

@@ -1,12 +1,12 @@
 //! A robot at work answers those who ask it over the messaging engine.
 
-use crate::fleet::ask::{Ask, Engine, Known, Report};
+use crate::fleet::ask::{Ask, Division, Engine, Known, Report};
 use crate::fleet::office::Office;
 use anyhow::{Result, anyhow};
 use bus::{Bus, Question};
-use fleet::identity::{RobotId, Unit};
+use fleet::identity::{GroupId, RobotId, Unit};
 use fleet::io::Input;
-use fleet::robot::Hold;
+use fleet::robot::{Divides, Hold};
 use robot::Sight;
 use robot::view::Status;
 use std::net::IpAddr;
@@ -86,6 +86,8 @@ impl Clerk {
                 let told = self.leave.send(Input::Leave).is_ok();
                 serde_json::to_vec(&told)
             }
+            Ask::Divide { group } => serde_json::to_vec(&self.divide(GroupId(*group))),
+            Ask::Divided { group } => serde_json::to_vec(&self.divided(GroupId(*group))),
         };
         answer.unwrap_or_default()
     }
@@ -120,6 +122,34 @@ impl Clerk {
             report.standing = protocol.standing();
         });
         report
+    }
+
+    fn divide(&self, group: GroupId) -> Division {
+        let refused = match self.sight.divide_again(group) {
+            Some(Divides::Soon) => None,
+            Some(Divides::NotMine) => Some("another robot makes its plans"),
+            Some(Divides::ByRing) => Some("its members share by the ring alone"),
+            Some(Divides::Alone) => Some("it has one member, which has everything"),
+            None => Some("the robot has not started yet"),
+        };
+        Division {
+            refused: refused.map(str::to_owned),
+            ..self.divided(group)
+        }
+    }
+
+    fn divided(&self, group: GroupId) -> Division {
+        let told = self.sight.look(|seam| {
+            let protocol = seam.protocol();
+            let (ended, last) = protocol.told_of_division(group);
+            Division {
+                refused: None,
+                ended,
+                known: protocol.servers_told(group),
+                last: last.map(Into::into),
+            }
+        });
+        told.unwrap_or_default()
     }
 
     fn known(&self, name: Option<&str>, server: Option<IpAddr>) -> Known {

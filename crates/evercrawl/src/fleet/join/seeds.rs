@@ -14,6 +14,9 @@ use url::Url;
 /// So often the fleet's papers are read.
 pub const EVERY: Duration = Duration::from_secs(2);
 
+/// A paper with seeds: its name, its revision, and what it says.
+pub type Kept = (String, u64, Chunk);
+
 pub struct Seeds<'a> {
     office: &'a Office,
     sight: Sight,
@@ -44,8 +47,17 @@ impl<'a> Seeds<'a> {
         Ok(())
     }
 
-    /// Looks whether there are more, and gives those that nobody gave.
-    pub fn look(&mut self, config: &Config, crawl: &Crawl) -> Result<()> {
+    /// Whether it is time to read them.
+    pub fn is_due(&mut self) -> bool {
+        let due = Instant::now() >= self.next;
+        if due {
+            self.next = Instant::now() + EVERY;
+        }
+        due
+    }
+
+    /// Looks whether there are more, and gives those that nobody gave. Says what there is, if it was read.
+    pub fn look(&mut self, config: &Config, crawl: &Crawl) -> Result<Option<Vec<Kept>>> {
         if let Some((name, revision, chunk, commit)) = &self.giving {
             let on_disk = self.sight.look(|seam| seam.protocol().commits().1);
             if on_disk.is_some_and(|on_disk| on_disk >= *commit) {
@@ -57,12 +69,11 @@ impl<'a> Seeds<'a> {
                 let _ = self.office.write(name, *revision, &given);
                 self.giving = None;
             }
-            return Ok(());
+            return Ok(None);
         }
-        if Instant::now() < self.next {
-            return Ok(());
+        if !self.is_due() {
+            return Ok(None);
         }
-        self.next = Instant::now() + EVERY;
         let all = seed::all(self.office)?;
         let seeds = || all.iter().flat_map(|(_, _, chunk)| &chunk.seeds);
         if seeds().count() > self.known {
@@ -71,15 +82,15 @@ impl<'a> Seeds<'a> {
             self.known = seeds().count();
         }
         let divides = (self.sight).look(|seam| seam.protocol().makes(TOP)) == Some(true);
-        if let Some((name, revision, chunk)) = all.into_iter().find(|(_, _, chunk)| !chunk.given)
+        if let Some((name, revision, chunk)) = all.iter().find(|(_, _, chunk)| !chunk.given)
             && divides
         {
             let parcels = chunk.seeds.iter().filter_map(parcel);
             if let Some(commit) = self.sight.give(parcels) {
-                self.giving = Some((name, revision, chunk, commit));
+                self.giving = Some((name.clone(), *revision, chunk.clone(), commit));
             }
         }
-        Ok(())
+        Ok(Some(all))
     }
 }
 

@@ -12,7 +12,8 @@ use crate::plan::{Plan, Standing};
 const ROUND: Millis = 20_000;
 
 /// Whole requests for each member: what it wants at the price at which all together want no more
-/// than there is. Nobody gets more than it wants, and the rounding goes to the largest remainders.
+/// than there is, the rounding to the largest remainders. What is left is for those who want nothing yet, so that
+/// whoever finds something need not wait for the next round.
 pub fn divide(total: u32, demands: &[(Member, Curve)], window: f64) -> BTreeMap<Member, u32> {
     let mut sum = Curve::default();
     for (_, demand) in demands {
@@ -32,6 +33,15 @@ pub fn divide(total: u32, demands: &[(Member, Curve)], window: f64) -> BTreeMap<
         if left > 0 && share.0 > 1e-9 {
             share.2 += 1;
             left -= 1;
+        }
+    }
+    // of curves that are met in full; elsewhere the rest is an error of rounding
+    let idle =
+        |member: Member| (demands.iter()).any(|(m, curve)| *m == member && curve.most() == 0.0);
+    let idlers = shares.iter().filter(|share| idle(share.1)).count() as u32;
+    if clearing.is_all() && idlers > 0 {
+        for share in shares.iter_mut().filter(|share| idle(share.1)) {
+            share.2 += left / idlers;
         }
     }
     shares
@@ -112,12 +122,15 @@ impl Robot {
         let shares = divide(total, &demands, self.settings.window as f64 / 1_000.0);
         let used: u32 = grant.shares.values().sum();
         let last = self.partitioner.granted_at.get(&plan.group);
-        let rested = last.is_none_or(|&at| self.now >= at + ROUND);
+        let newcomer = (demands.iter()).any(|(member, _)| !grant.shares.contains_key(member));
+        // where nobody had anything nobody waits, nor has anything to give up first
+        let nobody = grant.shares.values().all(|&share| share == 0);
+        let rested = newcomer || nobody || last.is_none_or(|&at| self.now >= at + ROUND);
         ((rested || used > total) && shares != grant.shares).then(|| Grant {
             round: grant.round + 1,
             before: grant.shares.clone(),
             shares,
-            firm: false,
+            firm: nobody,
         })
     }
 

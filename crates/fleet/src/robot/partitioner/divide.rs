@@ -1,10 +1,11 @@
-//! When a group is divided anew, and what of.
+//! When a group is divided anew, what of, and what came of it.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::super::Robot;
-use crate::division::{Divided, Division, Placed};
+use crate::counts::Counts;
+use crate::division::{Divided, Division, Placed, Terms};
 use crate::identity::{GroupId, Member, Millis, Unit};
 use crate::plan::{Plan, Seat, Standing, Version};
 
@@ -21,12 +22,78 @@ pub(in crate::robot) struct Made {
     wanted: bool,
     /// Servers that a table once placed.
     listed: BTreeSet<IpAddr>,
+    /// Divisions that ended, and what came of the last.
+    ended: u64,
+    last: Option<Told>,
+}
+
+/// What came of a division.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// The plan that it followed.
+    pub version: Version,
+    /// Servers that were divided, and their pages.
+    pub servers: usize,
+    /// See `servers`.
+    pub pages: u64,
+    /// Servers that change hands: from whom, and to whom.
+    pub moves: Vec<(IpAddr, Member, Member)>,
+    /// Their pages.
+    pub moved: u64,
+    /// Servers that the table has no room for.
+    pub unlisted: usize,
+    /// Microseconds from a page to its robot, as a mean: as it was, and as it will be.
+    pub delay: Option<(u32, u32)>,
+}
+
+/// Whether a group is divided when somebody asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Divides {
+    /// As soon as everybody has settled the present plan.
+    Soon,
+    /// Another robot makes the group's plans.
+    NotMine,
+    /// The members share by the ring alone.
+    ByRing,
+    /// One member has everything.
+    Alone,
 }
 
 impl Robot {
-    /// The group is to be divided anew by its links, as soon as it is safe.
-    pub fn divide_again(&mut self, group: GroupId) {
+    /// The group is to be divided anew by its links, as soon as it is safe; few servers are no reason not to.
+    pub fn divide_again(&mut self, group: GroupId) -> Divides {
+        let depth = self.levels.iter().position(|level| level.group == group);
+        let Some(depth) = depth.filter(|_| self.makes(group)) else {
+            return Divides::NotMine;
+        };
+        let Some(plan) = self.levels[depth].plan.clone() else {
+            return Divides::NotMine;
+        };
+        if self.settings.division.is_none()
+            || self.charter(&plan).is_some_and(|charter| charter.ring)
+        {
+            return Divides::ByRing;
+        }
+        let active = plan.seats.iter().filter(|s| s.standing == Standing::Active);
+        if active.count() < 2 {
+            return Divides::Alone;
+        }
+        // what this robot read since it last told
+        self.observing_at_once();
         self.partitioner.made.entry(group).or_default().wanted = true;
+        Divides::Soon
+    }
+
+    /// Servers of a group that its partitioner, this robot, was told of.
+    pub fn servers_told(&self, group: GroupId) -> usize {
+        let depth = self.levels.iter().position(|level| level.group == group);
+        depth.map_or(0, |depth| self.servers_of(depth).len())
+    }
+
+    /// How many divisions of a group ended here, and what came of the last.
+    pub fn told_of_division(&self, group: GroupId) -> (u64, Option<&Told>) {
+        let made = self.partitioner.made.get(&group);
+        made.map_or((0, None), |made| (made.ended, made.last.as_ref()))
     }
 
     /// What is to be divided now, if anything is. Whoever asks computes it, here or elsewhere, and hands
@@ -52,12 +119,7 @@ impl Robot {
         None
     }
 
-    fn divide_if_due(
-        &mut self,
-        depth: usize,
-        plan: &Plan,
-        terms: crate::division::Terms,
-    ) -> Option<Division> {
+    fn divide_if_due(&mut self, depth: usize, plan: &Plan, terms: Terms) -> Option<Division> {
         let active = plan.seats.iter().filter(|s| s.standing == Standing::Active);
         let seats: Vec<Seat> = active.cloned().collect();
         let mut members: Vec<_> = seats.iter().map(|s| (s.member, s.capacity)).collect();
@@ -75,12 +137,13 @@ impl Robot {
         made.listed.extend(servers.iter().filter(listed));
         let first = made.members.is_empty();
         let grown = servers.len() as f64 >= made.servers as f64 * (1.0 + terms.growth);
-        let due = first || grown || made.wanted || made.members != members;
+        let due = first || grown || made.members != members;
         let soon = made.at + self.settings.observe;
         let old = now >= made.at + terms.every;
-        let enough = seats.len() > 1 && servers.len() >= terms.least.max(seats.len());
+        let least = if made.wanted { 0 } else { terms.least };
+        let enough = seats.len() > 1 && servers.len() >= least.max(seats.len());
         let ready = made.under_way.is_none_or(|version| version < plan.version) && enough;
-        if !ready || !(due && (first || now >= soon) || old) {
+        if !ready || !(due && (first || now >= soon) || old || made.wanted) {
             return None;
         }
         let came = came(&made.members, &members);
@@ -91,6 +154,8 @@ impl Robot {
             under_way: Some(plan.version),
             wanted: false,
             listed: std::mem::take(&mut made.listed),
+            ended: made.ended,
+            last: made.last.take(),
         };
         let listed = &self.partitioner.made[&plan.group].listed;
         let seat_of = |server: IpAddr| {
@@ -104,6 +169,7 @@ impl Robot {
                     server: *server,
                     counts: collected?.get(server)?.clone(),
                     before: listed.contains(server).then(|| seat_of(*server)).flatten(),
+                    owner: seat_of(*server),
                 })
             })
             .collect();
@@ -135,13 +201,48 @@ impl Robot {
     /// The answer to [`Robot::division`]; nothing if there is none. It holds for the plan that it was
     /// made for: if members came or went since, the group is divided again.
     pub fn divided(&mut self, group: GroupId, divided: Option<Divided>) {
+        let told = divided
+            .as_ref()
+            .and_then(|divided| self.tell_division(divided));
         let made = self.partitioner.made.entry(group).or_default();
         made.under_way = None;
+        made.ended += 1;
+        made.last = told;
         let Some(divided) = divided else { return };
         self.tally.divisions += 1;
         self.tally.unlisted = divided.unlisted as u64;
         let answer = (Some(divided.version), divided.table);
         self.partitioner.tables.insert(group, answer);
+    }
+
+    /// What a new table changes.
+    fn tell_division(&self, divided: &Divided) -> Option<Told> {
+        let depth = (self.levels.iter()).position(|level| level.group == divided.group)?;
+        let plan = self.levels[depth].plan.as_ref()?;
+        let mut next = Plan::clone(plan);
+        next.table.clone_from(&divided.table);
+        let collected = self.observing.collected.get(&divided.group)?;
+        let servers = self.servers_of(depth);
+        let mut told = Told {
+            version: divided.version,
+            servers: servers.len(),
+            pages: divided.pages,
+            moves: Vec::new(),
+            moved: 0,
+            unlisted: divided.unlisted,
+            delay: divided.delay,
+        };
+        for server in servers {
+            let unit = Unit::Server(server);
+            let owners = (plan.owner(unit, self.flaw), next.owner(unit, self.flaw));
+            if let (Some(from), Some(to)) = owners
+                && from != to
+            {
+                told.moved += collected.get(&server).map_or(0, Counts::total);
+                told.moves.push((server, from, to));
+            }
+        }
+        Some(told)
     }
 }
 

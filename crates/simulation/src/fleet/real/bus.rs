@@ -76,6 +76,17 @@ impl Real {
         self.push(self.now + TIMEOUT, index, Event::Hear(vec![input]));
     }
 
+    /// What nobody needs any more, and nobody is told of.
+    fn forget(&mut self, wish: &Output) {
+        match wish {
+            Output::Purge(session, upto) => {
+                self.report.purged += self.engine.purge(*session, *upto);
+            }
+            Output::Remove(name) => self.engine.remove(name),
+            _ => {}
+        }
+    }
+
     pub(super) fn reach(&mut self, index: usize, wish: &Output) -> Result<(), Broken> {
         if self.now < self.gap_until {
             self.no_answer(index, wish);
@@ -146,10 +157,6 @@ impl Real {
                 vec![Input::Log(tail)]
             }
             Output::Tail(session) => vec![Input::Log(self.engine.tail(*session))],
-            Output::Purge(session, upto) => {
-                self.report.purged += self.engine.purge(*session, *upto);
-                return Ok(());
-            }
             Output::Seal(token, session) => {
                 self.engine.seal(*session);
                 self.report.evicted += 1;
@@ -167,7 +174,10 @@ impl Real {
                 vec![Input::Outcome(*token, Outcome::Done(0))]
             }
             Output::Get(name) => vec![Input::Object(name.clone(), self.engine.object(name))],
-            _ => return Ok(()),
+            other => {
+                self.forget(other);
+                return Ok(());
+            }
         };
         if self.lost(index) {
             self.no_answer(index, wish);

@@ -168,6 +168,10 @@ impl World<'_> {
                 vec![Input::Outcome(*token, Outcome::Done(0))]
             }
             Output::Get(name) => vec![Input::Object(name.clone(), self.engine.object(name))],
+            Output::Remove(name) => {
+                self.engine.remove(name);
+                return Ok(());
+            }
             _ => return Ok(()),
         };
         self.answer(index, &output, inputs);

@@ -288,6 +288,10 @@ impl World<'_> {
         let visits = seen.copied().unwrap_or(0) + 1;
         let mut links: Vec<_> = self.web.links(page).collect();
         let read = (visits == 1).then(|| self.web.reading(page));
+        let delay = match (self.scenario.distance, unit) {
+            (Some(distance), Unit::Server(server)) => Some(distance(index, server)),
+            _ => None,
+        };
         for link in &mut links {
             if own_dns {
                 link.server = Some(self.web.resolve(Web::host(&link.name), id, now));
@@ -301,6 +305,7 @@ impl World<'_> {
                 row: row(page, visits),
                 links,
                 read,
+                delay,
             },
         );
         if let Some(session) = robot.session() {

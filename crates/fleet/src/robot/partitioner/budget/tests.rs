@@ -17,3 +17,21 @@ fn shares_are_whole_and_never_more_than_there_is() {
         assert!(given + 1 >= total.min(wanted), "{given} of {total}");
     }
 }
+
+#[test]
+fn robots_that_have_nothing_yet_may_begin() {
+    let robot = |id| Member::Robot(RobotId(id));
+    let mut demands: Vec<(Member, Curve)> = (1..=3).map(|i| (robot(i), Curve::default())).collect();
+    let shares = divide(500, &demands, 10.0);
+    assert!(shares.values().all(|&share| share == 166), "{shares:?}");
+    // one that knows what it wants gets that, and leaves the rest
+    demands[0].1 = Curve::of(|price| 10.0 / (1.0 + price));
+    let shares = divide(500, &demands, 10.0);
+    assert!(
+        shares[&robot(1)].abs_diff(100) <= 1 && shares[&robot(2)] == 200,
+        "{shares:?}"
+    );
+    // where everything is wanted nothing is left
+    demands[0].1 = Curve::of(|price| 1_000.0 / (1.0 + price));
+    assert_eq!(divide(500, &demands, 10.0)[&robot(2)], 0);
+}

@@ -1,6 +1,8 @@
 //! `evercrawl fleet` from outside: a real nats-server, three robots in two sites, each a process of its own, and the
 //! demo web, whose own record is the truth.
 
+mod commands;
+
 use simulation::web::{Clock, Rules, Running, Server, Web, WebSpec, check_politeness};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -40,15 +42,19 @@ fn program() -> Option<PathBuf> {
     })
 }
 
+/// Free again as soon as it is known.
+fn free_port() -> u16 {
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+    port.unwrap().port()
+}
+
 impl Nats {
     fn start(directory: &Path) -> Option<Self> {
         let Some(program) = program() else {
             eprintln!("skipped: no nats-server; scripts/get-nats-server fetches one");
             return None;
         };
-        // free again as soon as it is known
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
-        let port = port.unwrap().port();
+        let port = free_port();
         let conf = directory.join("nats.conf");
         let store = directory.join("store");
         let text = format!(
@@ -57,20 +63,21 @@ impl Nats {
             store.display()
         );
         std::fs::write(&conf, text).unwrap();
-        let child = Command::new(program)
-            .arg("-c")
-            .arg(conf)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        Some(Self::listening(
+            Command::new(program).arg("-c").arg(conf),
+            port,
+        ))
+    }
+
+    fn listening(command: &mut Command, port: u16) -> Self {
+        let command = command.stdout(Stdio::null()).stderr(Stdio::null());
         let nats = Self {
-            child,
+            child: command.spawn().unwrap(),
             address: format!("nats://127.0.0.1:{port}"),
         };
         for _ in 0..200 {
             if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                return Some(nats);
+                return nats;
             }
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -94,7 +101,7 @@ fn done(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn configuration(web: &Web, running: &Running) -> String {
+fn configuration(web: &Web, running: &Running, budget: &str) -> String {
     let hosts: Vec<String> = (running.addresses.iter())
         .map(|(name, at)| format!("\"{name}\" = [\"{at}\"]"))
         .collect();
@@ -102,7 +109,7 @@ fn configuration(web: &Web, running: &Running) -> String {
         "seeds = [\"{}\"]\n[scope]\nsuffixes = [\"demo.test\"]\n\
          [identity]\ncontact = \"https://demo.test/bot\"\n\
          [politeness]\ninterval = {{ rule = \"fixed\", seconds = {DELAY} }}\n\
-         [budget]\nrequests_per_second = 0\n\
+         {budget}\n\
          [fetch]\nallow_networks = [\"127.0.0.0/8\"]\nconnect_seconds = 2\nfirst_byte_seconds = 3\nbody_seconds = 3\n\
          [fetch.hosts]\n{}\n",
         web.seed_url(running.port),
@@ -162,7 +169,7 @@ fn three_robots_in_two_sites_fetch_every_page_and_end_by_themselves() {
     };
     let web = Arc::new(Web::new(&spec).unwrap());
     let running = Server::start(web.clone(), Clock::starting_now(1.0)).unwrap();
-    let text = configuration(&web, &running);
+    let text = configuration(&web, &running, "[budget]\nrequests_per_second = 0");
     std::fs::write(directory.join("crawl.toml"), text).unwrap();
     let init = [
         "init",

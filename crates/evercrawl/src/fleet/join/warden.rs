@@ -1,0 +1,101 @@
+//! Servers that lost everything they had: a robot that knows how the fleet was founded says it again.
+//!
+//! Streams are made anew, and what people wrote down is written again: articles, groups, robots, seeds. What the
+//! robots said themselves (plans, leases, logs, URLs under way) they say again by their protocol.
+
+use super::seeds::Kept;
+use crate::crawl::warn;
+use crate::fleet::articles::Articles;
+use crate::fleet::groups::{self, Groups};
+use crate::fleet::office::{Member, Office};
+use anyhow::{Result, anyhow};
+use fleet::identity::GroupId;
+
+pub struct Warden<'a> {
+    office: &'a Office,
+    articles: &'a Articles,
+    member: Member,
+    groups: Groups,
+    seeds: Vec<Kept>,
+    complained: bool,
+}
+
+impl<'a> Warden<'a> {
+    pub fn new(office: &'a Office, articles: &'a Articles, member: Member) -> Self {
+        Self {
+            office,
+            articles,
+            member,
+            groups: Groups::default(),
+            seeds: Vec::new(),
+            complained: false,
+        }
+    }
+
+    /// What is written down at present.
+    pub fn remember(&mut self, seeds: Vec<Kept>) {
+        if let Ok((_, groups)) = self.office.groups()
+            && !groups.groups.is_empty()
+        {
+            self.groups = groups;
+            self.seeds = seeds;
+        } else {
+            self.look(false);
+        }
+    }
+
+    /// Something could not be read: whether it is lost.
+    pub fn look(&mut self, json: bool) {
+        // no answer is no loss
+        let lost = match self.office.groups() {
+            Ok((_, groups)) => groups.groups.is_empty(),
+            Err(error) => error.is::<crate::bad_input::BadInput>(),
+        };
+        if !lost || self.groups.groups.is_empty() {
+            return;
+        }
+        match self.found_again() {
+            Ok(()) => warn(
+                json,
+                "the NATS servers had lost the fleet; it is founded again as it was",
+            ),
+            Err(error) if !self.complained => {
+                self.complained = true;
+                let text = format!(
+                    "the NATS servers have lost the fleet, and this robot cannot found it again ({error}); \
+                     an operator can: evercrawl fleet init, with the same configuration"
+                );
+                warn(json, &text);
+            }
+            Err(error) => tracing::debug!(%error, "not founded again"),
+        }
+    }
+
+    /// Several robots may do it at once: the first to write a paper wins, and all say the same.
+    fn found_again(&self) -> Result<()> {
+        let office = self.office;
+        let all: Vec<GroupId> = self.groups.groups.iter().map(|g| GroupId(g.id)).collect();
+        (office.runtime.block_on(office.nats.init(&all))).map_err(|error| anyhow!("{error}"))?;
+        for group in &self.groups.groups {
+            groups::found(office, GroupId(group.id), group.above.map(GroupId))?;
+            groups::charter(office, &self.groups, GroupId(group.id), |_| ())?;
+        }
+        for (name, _, chunk) in &self.seeds {
+            self.say(name, chunk)?;
+        }
+        self.say(&format!("robot.{}", self.member.name), &self.member)?;
+        self.say("fleet", self.articles)?;
+        // last: this is what others look at
+        self.say("groups", &self.groups)
+    }
+
+    fn say<T: serde::Serialize>(&self, name: &str, value: &T) -> Result<()> {
+        let is_there =
+            |office: &Office| matches!(office.read::<serde_json::Value>(name), Ok(Some(_)));
+        match self.office.write(name, 0, value) {
+            Ok(_) => Ok(()),
+            Err(_) if is_there(self.office) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
