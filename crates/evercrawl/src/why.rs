@@ -210,7 +210,7 @@ impl Why {
             .filter(|_| !is_requisite)
             .and_then(|row| offline::next_try(row, gone_days));
         // a host that asked to be left alone is, whatever its pages want
-        let own = wait.due.or(next_try);
+        let own = next_try.or(wait.due);
         let opens = wait
             .host_opens
             .filter(|&opens| own.is_none_or(|own| opens > own));
@@ -244,7 +244,9 @@ impl Why {
                     duration(left)
                 )
             }
-            (State::New, Some(left)) if left > 0.0 => {
+            (State::New | State::Live | State::Redirect, Some(left))
+                if left > 0.0 && next_try.is_some() =>
+            {
                 format!(
                     "another try after a failure ({cause}), in {}{and_robot}",
                     duration(left)

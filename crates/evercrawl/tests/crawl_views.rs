@@ -68,6 +68,7 @@ fn afterwards() {
     why(&scene);
     get(&scene);
     exports(&scene);
+    exported_rates(&scene);
     others::parquet_is_read(&scene);
     others::warc_is_read(&scene);
     others::pywb_replays(&scene);
@@ -306,6 +307,22 @@ fn exports(scene: &Scene) {
     let archive = scene.data().join("archive/evercrawl-00001.warc.gz");
     let output = scene.run(&["export", "--format", "warc", "--out", text(&archive)]);
     assert_eq!(output.status.code(), Some(2));
+}
+
+/// What is exported for `plan` is what `why` says of each page.
+fn exported_rates(scene: &Scene) {
+    let rows = json_lines(&scene.say(&["export", "--what", "rates", "--format", "jsonl"]));
+    assert_eq!(rows.len(), 9, "{rows:?}");
+    for row in &rows {
+        let why = json(&scene.say(&["why", "--json", row["page"].as_str().unwrap()]));
+        let interval = &why["changes_per_day_interval"];
+        assert_eq!(row["change_rate"], why["changes_per_day"], "{row}");
+        assert_eq!((&row["low"], &row["high"]), (&interval[0], &interval[1]));
+    }
+    let rate = |row: &Value| row["change_rate"].as_f64().unwrap();
+    let fastest = rows.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)));
+    let fastest = fastest.unwrap()["page"].as_str().unwrap();
+    assert!(fastest.ends_with("/changing"), "{fastest}");
 }
 
 fn archive(scene: &Scene) {

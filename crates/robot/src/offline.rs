@@ -3,7 +3,7 @@
 use crate::clock::{Clock, Now};
 use crate::config::Config;
 pub use crate::keeper::KeptHost;
-use crate::keeper::{self, FAILURES_TO_GIVE_UP, retry_wait, robots_word};
+use crate::keeper::{self, robots_word, wait_after_failure};
 use crate::overrides::Overrides;
 use crate::view::{HostView, PageWait, RequisiteCounts, Status};
 use freshness::revisits::Revisits;
@@ -228,15 +228,20 @@ impl Copied {
     }
 }
 
-/// When a page without a copy is tried again at the earliest, in seconds since the epoch.
+/// When a page is tried again at the earliest whose last visit failed, or which is gone; in seconds since the epoch.
 pub fn next_try(row: &PageRow, gone_days: f64) -> Option<f64> {
     let (failed, _) = row.last_failure?;
-    let given_up = row.failures_in_a_row >= FAILURES_TO_GIVE_UP;
-    match row.state {
-        PageState::New if !given_up => Some(seconds(failed) + retry_wait(row.failures_in_a_row)),
-        PageState::New | PageState::Gone => Some(seconds(failed) + gone_days * 86_400.0),
-        PageState::Live | PageState::Redirect | PageState::Excluded | PageState::Elsewhere => None,
-    }
+    let gone = gone_days * 86_400.0;
+    let after = |new| wait_after_failure(new, row.failures_in_a_row, gone);
+    let wait = match row.state {
+        PageState::New => after(true),
+        PageState::Live | PageState::Redirect if row.failures_in_a_row > 0 => after(false),
+        PageState::Gone => gone,
+        PageState::Live | PageState::Redirect | PageState::Excluded | PageState::Elsewhere => {
+            return None;
+        }
+    };
+    Some(seconds(failed) + wait)
 }
 
 /// Redirects followed from page to page.
