@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::identity::{Millis, Unit};
+use crate::identity::{Millis, Text, Unit};
 use crate::moves::Notice;
 use crate::parcel::Cargo;
 
@@ -25,6 +25,23 @@ pub struct Outbox {
 }
 
 impl Outbox {
+    /// The last number that was given.
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// Numbers up to this one were given.
+    pub fn given(&mut self, last: u64) {
+        self.last = self.last.max(last);
+    }
+
+    /// All that is in custody, with its numbers.
+    pub fn all(&self) -> impl Iterator<Item = (u64, &Cargo)> {
+        self.entries
+            .iter()
+            .map(|(number, kept)| (*number, &kept.cargo))
+    }
+
     /// Takes something into custody and numbers it.
     pub fn keep(&mut self, cargo: Cargo) -> u64 {
         self.last += 1;
@@ -48,6 +65,16 @@ impl Outbox {
         if let Some(kept) = self.entries.get_mut(&number) {
             kept.sent = Some(now);
         }
+    }
+
+    /// The objects that notices speak of.
+    pub fn packages(&self) -> impl Iterator<Item = Text> {
+        let sent = self.entries.values().filter_map(|kept| match &kept.cargo {
+            Cargo::Moved(notice) => Some(notice),
+            _ => None,
+        });
+        sent.chain(self.prepared.values())
+            .flat_map(Notice::all_pieces)
     }
 
     /// Its next holder has it, or it is ours after all.

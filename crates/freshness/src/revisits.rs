@@ -23,10 +23,12 @@ use crate::policy::{self, Change, Classes, Knowledge, Next, Outcome, Policy, Set
 use beliefs::Beliefs;
 use ground::{HostId, PageId, Seconds};
 use memo::Memo;
+pub use memo::{break_promise, promise};
 use numbers::{Number, Numbers};
 use record::Record;
 pub use record::numbers_in;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// The most pages that are asked for in vain before the crawler is told to come back later.
 const MOST_REFUSED: usize = 64;
@@ -35,6 +37,9 @@ const BREATH: f64 = 0.05;
 /// Visits that an idle budget may catch up: as a share of a round, and at least.
 const CREDIT: f64 = 0.05;
 const LEAST_CREDIT: f64 = 8.0;
+
+/// Seconds after which a page is due whatever others promised.
+const LONGEST_PROMISE: f64 = 400.0 * 86_400.0;
 
 /// Revisits to the pages of a crawl.
 pub struct Revisits {
@@ -244,6 +249,10 @@ impl Revisits {
         if !restored || memo.visits > 1 {
             self.hold(number);
         }
+        if let Some(due) = memo.due {
+            let due = due.min(self.clock + LONGEST_PROMISE);
+            self.policy.promise(number, self.clock, due);
+        }
     }
 
     /// What to do at `now`. A page to visit counts as under way until its outcome is told.
@@ -369,7 +378,17 @@ impl Revisits {
         let memo = self.beliefs.memo(number, self.findings(number));
         let mut bytes = memo.to_bytes();
         self.policy.memo(number, &mut bytes);
+        if let Some(due) = self.policy.promised(number) {
+            memo::promise(&mut bytes, due);
+        }
         bytes
+    }
+
+    /// When the pages of these hosts are due, for whoever is to have them from now on.
+    pub fn dues(&self, hosts: &BTreeSet<HostId>) -> Vec<(PageId, f64)> {
+        (self.beliefs.pages_of(hosts))
+            .filter_map(|number| Some((self.numbers.page(number), self.policy.due(number)?)))
+            .collect()
     }
 
     /// What is known of all pages together: some kilobytes, and some dozens of bytes a host.

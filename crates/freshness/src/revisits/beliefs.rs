@@ -8,6 +8,7 @@ use super::numbers::Number;
 use crate::estimate::{self, Findings, Population, Rate, lasting, observation};
 use crate::policy::{Outcome, Seen};
 use ground::HostId;
+use std::collections::BTreeSet;
 
 /// The two-sided 95 % point of the normal distribution.
 const Z95: f64 = 1.96;
@@ -93,6 +94,14 @@ impl Beliefs {
         self.population.restore(host.index(), &added.belief);
     }
 
+    /// The pages of these hosts.
+    pub fn pages_of(&self, hosts: &BTreeSet<HostId>) -> impl Iterator<Item = Number> {
+        let pages = (0..).map(Number).zip(&self.pages);
+        pages
+            .filter(|(_, page)| !page.last.is_nan() && hosts.contains(&page.host))
+            .map(|(number, _)| number)
+    }
+
     pub fn remove(&mut self, page: Number) {
         let page = &mut self.pages[page.index()];
         page.last = f64::NAN;
@@ -155,6 +164,7 @@ impl Beliefs {
             visits,
             seen: Seen { findings, last },
             belief,
+            due: None,
         }
     }
 

@@ -172,6 +172,10 @@ impl World<'_> {
                 self.engine.remove(name);
                 return Ok(());
             }
+            Output::Sweep(session, needed) => {
+                self.engine.sweep(*session, needed);
+                return Ok(());
+            }
             _ => return Ok(()),
         };
         self.answer(index, &output, inputs);
