@@ -3,7 +3,6 @@
 use crate::listen;
 use crate::view::Status;
 use std::fmt::Write;
-use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -21,6 +20,11 @@ pub fn text(status: &Status) -> String {
         ("pages_known", "Pages admitted.", s.pages_known),
         ("pages_fetched", "Pages with a copy.", s.pages_fetched),
         ("pages_gone", "Pages that are gone.", s.pages_gone),
+        (
+            "pages_elsewhere",
+            "Pages that another robot has.",
+            s.pages_elsewhere,
+        ),
         (
             "pages_excluded",
             "Pages not to be fetched.",
@@ -45,6 +49,16 @@ pub fn text(status: &Status) -> String {
     ];
     let counters = [
         ("requests_total", "Requests made.", s.requests),
+        (
+            "refused_from_peers_total",
+            "URLs and rows of other robots that were not taken.",
+            s.refused_from_peers,
+        ),
+        (
+            "unlearnt_total",
+            "Pages that came from other robots without what was learnt of them.",
+            s.unlearnt,
+        ),
         ("bytes_total", "Bytes of bodies received.", s.bytes),
         ("first_visits_total", "First visits.", s.first_visits),
         ("revisits_total", "Revisits.", s.revisits),
@@ -119,13 +133,10 @@ fn requisites(s: &Status) -> [(&'static str, &'static str, u64); 2] {
     ]
 }
 
-pub(crate) async fn serve(listener: TcpListener, shown: Arc<Mutex<Status>>) {
+/// Serves figures to whoever asks for them, for ever.
+pub async fn serve(listener: TcpListener, figures: impl Fn() -> String) {
     let accept = |context: &mut std::task::Context<'_>| listener.poll_accept(context);
-    listen::serve(accept, |(stream, _)| {
-        let status = shown.lock().map(|shown| shown.clone()).unwrap_or_default();
-        answer(stream, text(&status))
-    })
-    .await;
+    listen::serve(accept, |(stream, _)| answer(stream, figures())).await;
 }
 
 async fn answer(mut stream: TcpStream, figures: String) -> std::io::Result<()> {

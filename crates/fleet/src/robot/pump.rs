@@ -12,6 +12,7 @@ use crate::io::{Delivery, Output, Tail};
 use crate::parcel::{Cargo, Message, Origin, Receipt};
 use crate::plan::Version;
 use crate::record::Record;
+use crate::wire::limits;
 
 /// An entry of the log.
 pub(super) type Entry = Arc<Vec<Record>>;
@@ -518,13 +519,15 @@ impl Robot {
         for (origin, mut receipt) in receipts {
             receipt.bindings.sort_unstable();
             receipt.bindings.dedup();
-            // if it gets lost the entries come again, and so does this
-            let token = self.token(Task::Heal);
-            self.outputs.push(Output::Publish {
-                token,
-                subject: origin.reply,
-                message: Message::Receipt(receipt),
-            });
+            for receipt in receipt.in_parts(limits::ENTRIES) {
+                // if it gets lost the entries come again, and so does this
+                let token = self.token(Task::Heal);
+                self.outputs.push(Output::Publish {
+                    token,
+                    subject: origin.reply,
+                    message: Message::Receipt(receipt),
+                });
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A robot at work answers those who ask it over the messaging engine.
 
+use super::purse;
 use crate::fleet::ask::{Ask, Division, Engine, Known, Report};
 use crate::fleet::office::Office;
 use anyhow::{Result, anyhow};
@@ -21,6 +22,7 @@ const NAMES: usize = 100;
 /// Where questions are answered.
 pub struct Desk {
     shown: Arc<Mutex<Status>>,
+    clerk: Arc<Clerk>,
     task: JoinHandle<()>,
 }
 
@@ -41,28 +43,34 @@ impl Desk {
         let asked = office.runtime.block_on(office.nats.questions(robot));
         let mut asked = asked.map_err(|error| anyhow!("{error}"))?;
         let shown = Arc::new(Mutex::new(Status::default()));
-        let clerk = Clerk {
+        let clerk = Arc::new(Clerk {
             name: name.to_owned(),
             nats: office.nats.clone(),
             sight: sight.clone(),
             shown: shown.clone(),
             leave,
             began: Instant::now(),
-        };
+        });
+        let at_work = clerk.clone();
         let task = office.runtime.spawn(async move {
             while let Some(Question { bytes, answer }) = asked.recv().await {
                 // what cannot be read is not answered
                 if let Ok(ask) = serde_json::from_slice(&bytes) {
-                    let _ = answer.send(clerk.answer(&ask));
+                    let _ = answer.send(at_work.answer(&ask));
                 }
             }
         });
-        Ok(Self { shown, task })
+        Ok(Self { shown, clerk, task })
     }
 
     /// How the crawl goes by now.
     pub fn show(&self, status: Status) {
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = status;
+    }
+
+    /// What it tells whoever asks for it.
+    pub fn report(&self) -> Report {
+        self.clerk.report()
     }
 }
 
@@ -118,6 +126,7 @@ impl Clerk {
             report.lease = protocol.has_lease();
             report.leaving = protocol.is_leaving();
             report.in_custody = protocol.in_custody();
+            report.allowed = purse::allowed(protocol);
             report.tally = protocol.tally().into();
             report.standing = protocol.standing();
         });
