@@ -464,6 +464,23 @@ async fn objects_are_whole(bus: &impl Bus) {
         bus.put("large", bytes(1, PIECE + 1)).await,
         Outcome::Refused
     );
+    // all that a session stored but what is still needed, and nothing of others
+    let (swept, other) = (session(61), session(6));
+    let of = |kind: &str, session: Session, rest: &str| {
+        format!("{kind}/{}.{}/{rest}", session.robot, session.incarnation)
+    };
+    let gone = [of("package", swept, "1/0"), of("snapshot", swept, "2/0")];
+    let stay = [of("snapshot", swept, "3/0"), of("package", other, "1/0")];
+    for name in gone.iter().chain(&stay) {
+        revision(bus.put(name, bytes(5, 10)).await);
+    }
+    revision(bus.sweep(swept, &[stay[0].as_str().into()]).await);
+    for name in gone {
+        assert_eq!(bus.get(&name).await, None, "{name}");
+    }
+    for name in stay {
+        assert_eq!(bus.get(&name).await, Some(bytes(5, 10)), "{name}");
+    }
 }
 
 async fn questions_are_answered(bus: &impl Bus) {

@@ -363,12 +363,6 @@ impl Real {
             let now = self.machines[index].clock(self.now).at;
             let off = (here.max(now) - due.max(now)).abs();
             let span = (due.max(now) - last as f64 / 1e3).max(1.0);
-            if off > 0.01 * span {
-                println!(
-                    "{}: due {due}, here {here}, now {now}, {row:?}",
-                    address.url
-                );
-            }
             self.report.dues_off.push(off / span);
         }
     }
