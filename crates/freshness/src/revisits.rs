@@ -66,6 +66,8 @@ pub struct Rank {
     pub weight: f64,
     /// Its own limits, in place of those of all pages.
     pub limits: Option<Limits>,
+    /// How often it may change in a second, in place of the first guess for all pages.
+    pub guess: Option<f64>,
 }
 
 impl From<f64> for Rank {
@@ -73,6 +75,7 @@ impl From<f64> for Rank {
         Self {
             weight,
             limits: None,
+            guess: None,
         }
     }
 }
@@ -218,14 +221,18 @@ impl Revisits {
         visited: f64,
         memo: Option<&[u8]>,
     ) {
-        let Rank { weight, limits } = rank.into();
+        let Rank {
+            weight,
+            limits,
+            guess,
+        } = rank.into();
         if self.keeps(page) {
             return;
         }
         let read = memo.and_then(Memo::from_bytes);
         let (memo, rest) = read.unwrap_or((Memo::new(visited), Cow::default()));
         let number = self.numbers.give(page, memo.number);
-        self.beliefs.add(number, host, &memo);
+        self.beliefs.add(number, host, &memo, guess);
         let class = self.class(limits);
         self.classes.set(number, class);
         self.policy.set_class(number, class);

@@ -268,6 +268,12 @@ pub(crate) fn chain_before(reader: &Reader, page: PageId) -> storage::Result<(us
     Ok((MOST_REDIRECTS, at))
 }
 
+/// How many links were too long to follow, and how many copies ended at the limits, with links after them that nobody
+/// knows.
+pub fn cut(reader: &Reader) -> storage::Result<(u64, u64)> {
+    Ok(keeper::cut(&reader.learnt()?))
+}
+
 /// Whether a seed that is a page alone redirects to it, perhaps by way of others.
 pub fn is_meant(reader: &Reader, page: PageId, address: &PageAddress, scope: &Scope) -> bool {
     if address.depth == storage::REQUISITE {
