@@ -1,6 +1,7 @@
 //! `evercrawl fleet dashboard` in a browser that other people wrote: a fleet at work, one of its robots killed, and
 //! its servers on a map.
 
+#[allow(dead_code)] // the dashboard's own tests do more with it
 #[path = "../dashboard/browser.rs"]
 mod browser;
 
