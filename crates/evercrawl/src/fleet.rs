@@ -14,6 +14,7 @@ mod routes;
 mod seed;
 mod status;
 mod tree;
+mod window;
 
 use anyhow::Result;
 
@@ -30,7 +31,8 @@ Examples:
   evercrawl fleet group add braga
   evercrawl fleet seed https://docs.example.org/
   evercrawl fleet join --as robot-1 --in braga      on each machine
-  evercrawl fleet status";
+  evercrawl fleet status
+  evercrawl fleet dashboard";
 
 /// Many robots in many places as one crawler.
 #[derive(clap::Args)]
@@ -56,6 +58,7 @@ enum Command {
     Leave(removal::Leave),
     Evict(removal::Evict),
     Partition(partition::Arguments),
+    Dashboard(window::Arguments),
     Demo(crate::demo::fleet::Arguments),
 }
 
@@ -75,6 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Command::Leave(arguments) => removal::leave(arguments),
         Command::Evict(arguments) => removal::evict(arguments),
         Command::Partition(arguments) => partition::run(arguments),
+        Command::Dashboard(arguments) => window::run(arguments),
         Command::Demo(arguments) => crate::demo::fleet::run(arguments),
     }
 }

@@ -17,10 +17,11 @@ const VERSION: u32 = 1;
 /// The longest that a host is thought to be left alone where its own answers decide that.
 const LONGEST_INTERVAL: f64 = 60.0;
 /// Keys that are a machine's own affair.
-const LOCAL: [&str; 7] = [
+const LOCAL: [&str; 8] = [
     "data",
     "log",
     "metrics",
+    "dashboard",
     "state",
     "fetch.source",
     "fetch.dns_server",
@@ -185,6 +186,7 @@ pub fn with_local(fleet: &Config, path: &Path, text: &str, local: &Config) -> Re
     config.data.clone_from(&local.data);
     config.log.clone_from(&local.log);
     config.metrics.clone_from(&local.metrics);
+    config.dashboard.clone_from(&local.dashboard);
     config.state.clone_from(&local.state);
     config.fetch.source = local.fetch.source;
     config.fetch.dns_server = local.fetch.dns_server;

@@ -21,6 +21,8 @@ pub enum Ask {
         name: Option<String>,
         server: Option<IpAddr>,
     },
+    /// The servers that it has to do with, after this address.
+    Servers { after: Option<IpAddr> },
     /// Leave the fleet.
     Leave,
     /// Divide a group's share anew, if it is this robot that does.
@@ -218,6 +220,28 @@ pub struct Known {
     pub held: Option<String>,
     /// Names at the server whose pages the robot has.
     pub names: Vec<String>,
+}
+
+/// Some of the servers that a robot has to do with, by address.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Holdings {
+    pub some: Vec<Holding>,
+    /// Those that come after.
+    pub more: usize,
+}
+
+/// A server that a robot has to do with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Holding {
+    pub server: IpAddr,
+    /// In a word.
+    pub held: String,
+    /// Some of the hosts there.
+    pub names: Vec<String>,
+    /// Pages read.
+    pub pages: u64,
+    /// Milliseconds until it answers, as a median.
+    pub answers_in: Option<f64>,
 }
 
 impl Office {

@@ -20,7 +20,7 @@ const DEEPEST: usize = 16;
 
 /// Define, move and remove groups: sites and regions.
 ///
-/// What is wanted is written down at once; the groups' own robots carry it out when it is safe.
+/// The command records the change at once; the groups' own robots carry it out when it is safe.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -33,34 +33,34 @@ pub struct Arguments {
 enum Command {
     /// Define a group.
     Add {
-        /// What it is called.
+        /// Its name.
         group: String,
         /// The group above it [default: the fleet itself].
         #[arg(long = "in", value_name = "GROUP")]
         above: Option<String>,
-        /// It is one robot of several machines: they share by the ring, and `join --node-of` adds each.
+        /// The group is one robot on several machines, which share its part by hash; `join --node-of` adds each.
         #[arg(long)]
         nodes: bool,
     },
-    /// Put a group, with all that is in it, below another.
+    /// Move a group, with everything in it, below another.
     Move {
-        /// Which.
+        /// The group.
         group: String,
-        /// The group above it from now on; the fleet's name for the fleet itself.
+        /// The new group above it; the fleet's name stands for the fleet itself.
         #[arg(long = "in", value_name = "GROUP")]
         above: String,
     },
     /// Say what the line that a group's robots share may carry.
     Limit {
-        /// Which.
+        /// The group.
         group: String,
         /// Bytes per second of all its robots together; 0 for no limit.
         #[arg(long, value_name = "NUMBER")]
         bytes_per_second: u64,
     },
-    /// Take a group out of the fleet. Its share goes to others; no group may be below it.
+    /// Remove a group from the fleet. Its share goes to others; no group may be below it.
     Remove {
-        /// Which.
+        /// The group.
         group: String,
     },
 }

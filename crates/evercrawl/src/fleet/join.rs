@@ -10,8 +10,10 @@ use super::articles::{Articles, with_local};
 use super::ask::{Ask, Report};
 use super::metrics;
 use super::office::{Member, Office, Where, check_name, robot_id};
+use super::window::Seen;
 use crate::bad_input::BadInput;
 use crate::crawl::{Screen, explain, list_missing_in_fleet, log, tell_mended, warn};
+use crate::dashboard_view;
 use crate::interrupt::{Interrupted, stop_on_interrupt};
 use answers::Desk;
 use anyhow::{Result, anyhow};
@@ -21,7 +23,9 @@ pub use journal::Event;
 use robot::config::Config;
 use robot::{Berth, Until};
 use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -34,8 +38,8 @@ const FILE: &str = "fleet.json";
 
 /// Run a robot of the fleet on this machine, until Ctrl-C.
 ///
-/// Started again with the same data it goes on where it stopped. A robot that was away for longer than its
-/// lease finds that others have its share: what it had is with them, and it begins anew by itself.
+/// Started again with the same data, it continues where it stopped. If a robot was away for longer than its lease,
+/// others have taken over its share, and it starts over with a new one.
 #[derive(clap::Args)]
 #[allow(clippy::struct_excessive_bools)] // flags are
 pub struct Arguments {
@@ -47,15 +51,15 @@ pub struct Arguments {
     /// The robot's group [default: the fleet itself].
     #[arg(long = "in", value_name = "GROUP")]
     group: Option<String>,
-    /// This machine is one of several of that robot, which share its part by the ring.
+    /// This machine is one of several that make up this robot and share its part by hash.
     ///
-    /// The robot is in the group of --in; the first of its machines defines it.
+    /// --in names the robot's group; the first machine to join defines the robot.
     #[arg(long, value_name = "ROBOT")]
     node_of: Option<String>,
     /// The data directory [default: evercrawl-data].
     #[arg(long, value_name = "DIRECTORY")]
     data: Option<PathBuf>,
-    /// What is this machine's own affair (TOML): data, log, metrics, state, and of fetch `source` and
+    /// Settings of this machine alone (TOML): data, log, metrics, dashboard, state, and of fetch `source` and
     /// `dns_server`.
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -65,6 +69,10 @@ pub struct Arguments {
     /// Stop after this time, such as 90s, 30m or 2h.
     #[arg(long = "for", value_name = "TIME")]
     limit: Option<Seconds>,
+    /// Serve a dashboard of this robot and its fleet at this address [default: 127.0.0.1:9601].
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true,
+        default_missing_value = "127.0.0.1:9601", value_parser = dashboard_view::address)]
+    dashboard: Option<SocketAddr>,
     /// Log more: requests, robots.txt, decisions.
     #[arg(short, long)]
     verbose: bool,
@@ -97,7 +105,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let asking = Office::connect(&place, &who, bus::layout::Layout::default(), true)?;
     let articles = read_articles(&asking, arguments.json)?;
     drop(asking);
-    let office = Office::connect(&place, &who, articles.layout(), true)?;
+    let office = Arc::new(Office::connect(&place, &who, articles.layout(), true)?);
     let config = configure(arguments, &articles)?;
     log(&config.log, arguments.verbose, arguments.json)?;
     let group = enlist(arguments, &office)?;
@@ -164,6 +172,7 @@ fn configure(arguments: &Arguments, articles: &Articles) -> Result<Config> {
     if let Some(data) = &arguments.data {
         config.data.0.clone_from(data);
     }
+    config.dashboard.listen = arguments.dashboard.or(config.dashboard.listen);
     Ok(config)
 }
 
@@ -286,7 +295,7 @@ enum End {
 struct Work<'a> {
     arguments: &'a Arguments,
     articles: &'a Articles,
-    office: &'a Office,
+    office: &'a Arc<Office>,
     robot: RobotId,
     group: Vec<GroupId>,
     began: Instant,
@@ -368,7 +377,13 @@ impl Work<'_> {
         } else {
             Until::Stopped
         };
+        let window = dashboard_view::bind(&config)?;
         let crawl = robot::start_in_fleet(&config, until, berth).map_err(explain)?;
+        let seen = || Box::new(Seen(self.office.clone()));
+        // held until the end
+        let _shown = window
+            .map(|window| dashboard_view::show(window, &config, &crawl, Some(seen()), json))
+            .transpose()?;
         tell_mended(&crawl.mended, json);
         let runtime = self.office.runtime.handle().clone();
         dock::serve(self.office.nats.clone(), mooring, runtime)?;

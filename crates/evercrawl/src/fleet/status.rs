@@ -236,6 +236,16 @@ pub fn read(office: &Office, most: usize) -> Result<Vec<Event>> {
 
 /// An event in a line.
 pub fn line(event: &Event) -> String {
+    format!(
+        "{}  {:<12} {}",
+        Moment(event.at.cast_signed()),
+        plain(&event.robot),
+        words(event)
+    )
+}
+
+/// What happened, in words.
+pub fn words(event: &Event) -> String {
     let mut parts = Vec::new();
     let named = |count: usize, servers: &[std::net::IpAddr]| {
         let mut names: Vec<String> = servers.iter().take(4).map(ToString::to_string).collect();
@@ -260,10 +270,5 @@ pub fn line(event: &Event) -> String {
     if parts.is_empty() {
         parts.push(format!("plans {}", plain(&event.plans.join(", "))));
     }
-    format!(
-        "{}  {:<12} {}",
-        Moment(event.at.cast_signed()),
-        plain(&event.robot),
-        parts.join("; ")
-    )
+    parts.join("; ")
 }

@@ -3,6 +3,7 @@
 
 mod commands;
 mod trust;
+mod window;
 
 use simulation::web::{Clock, Rules, Running, Server, Web, WebSpec, check_politeness};
 use std::collections::{BTreeMap, BTreeSet};
