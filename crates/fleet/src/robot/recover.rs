@@ -105,22 +105,25 @@ impl Robot {
         if !disk.is_empty() {
             self.quiet_floor = quiet_until;
         }
-        // packages are made anew
-        let moving: Vec<u64> = (self.outbox.numbers())
-            .filter(|number| {
-                let kept = self.outbox.get(*number);
-                kept.is_some_and(|kept| matches!(kept.cargo, crate::parcel::Cargo::Moved(_)))
-            })
-            .collect();
+        self.drop_packages();
+        let outs: Vec<u64> = self.outbox.numbers().collect();
+        self.pump.restore(base, journal, outs);
+    }
+
+    /// Packages that an earlier life made are made anew.
+    fn drop_packages(&mut self) {
         if let Some(session) = self.session {
             self.sweep_after(session);
         }
+        let is_moved = |number: &u64| {
+            let kept = self.outbox.get(*number);
+            kept.is_some_and(|kept| matches!(kept.cargo, Cargo::Moved(_)))
+        };
+        let moving: Vec<u64> = self.outbox.numbers().filter(is_moved).collect();
         for number in moving {
             self.outbox.forget(number);
             self.draft.records.push(Record::Receipted(number));
         }
-        let outs: Vec<u64> = self.outbox.numbers().collect();
-        self.pump.restore(base, journal, outs);
     }
 
     /// What a checkpoint says of the log and of numbers.

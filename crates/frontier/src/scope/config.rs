@@ -49,11 +49,7 @@ impl Reach {
         ),
         (Self::Page, "page", "only the seed"),
         (Self::Anywhere, "anywhere", "the whole Web"),
-        (
-            Self::Nowhere,
-            "nowhere",
-            "nothing; only `also` adds pages",
-        ),
+        (Self::Nowhere, "nowhere", "nothing; only `also` adds pages"),
     ];
 
     /// The word for it.
