@@ -45,20 +45,20 @@ pub struct Moves {
 #[derive(Default, Serialize)]
 pub struct View {
     pub fleet: String,
-    nats: String,
+    pub nats: String,
     /// Whether everything was fetched once, as all robots agreed.
-    quiet: bool,
+    pub quiet: bool,
     pub seeds: usize,
     pub seeds_waiting: usize,
     pub dead_letters: u64,
-    pages: u64,
-    requests: u64,
-    servers: usize,
-    in_custody: usize,
+    pub pages: u64,
+    pub requests: u64,
+    pub servers: usize,
+    pub in_custody: usize,
     /// URLs and rows that robots did not take from each other.
-    refused: u64,
+    pub refused: u64,
     /// Times that robots divided a group by its links.
-    divisions: u64,
+    pub divisions: u64,
     pub robots: Vec<Shown>,
 }
 
