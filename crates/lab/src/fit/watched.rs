@@ -7,6 +7,7 @@ use freshness::fit::{Age, Fits, OF_WAITS, Wait, fit_waits, rate_of};
 use ground::quantity::DAY;
 use serde::Serialize;
 use simulation::statistics::quantile;
+use std::collections::BTreeMap;
 
 /// A change whose time is known to this many seconds has an hour of the day.
 const WITHIN: f64 = 3600.0;
@@ -118,17 +119,11 @@ impl Findings {
         let ends = pages.iter().filter_map(|page| page.visits.last());
         let last = ends.map(|visit| visit.at).fold(0.0, f64::max);
         let rates = pages.iter().filter_map(|page| rate_of(&page.waits(true)));
-        let hosts = pages.iter().map(|page| page.host as usize + 1).max();
-        let mut of_hosts = vec![0; hosts.unwrap_or(0)];
+        let mut of_hosts: BTreeMap<_, usize> = BTreeMap::new();
         for (page, count) in pages.iter().zip(&counts) {
-            of_hosts[page.host as usize] += count;
+            *of_hosts.entry(page.host).or_default() += count;
         }
-        // hosts without a page that was visited again are not among them
-        let mut known = vec![false; of_hosts.len()];
-        pages.iter().for_each(|p| known[p.host as usize] = true);
-        let of_hosts: Vec<usize> = (of_hosts.into_iter().zip(known))
-            .filter_map(|(count, known)| known.then_some(count))
-            .collect();
+        let of_hosts: Vec<usize> = of_hosts.into_values().collect();
         let mut concentration = vec![Concentration::of("items", counts.clone())];
         if of_hosts.len() > 1 {
             concentration.push(Concentration::of("servers", of_hosts));
