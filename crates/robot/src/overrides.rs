@@ -82,6 +82,11 @@ impl Overrides {
             && self.quotas.is_empty()
     }
 
+    /// Whether rules guess how often some pages change.
+    pub(crate) fn guess(&self) -> bool {
+        !self.first_guess_days.rules.is_empty()
+    }
+
     /// How a page is treated that no rule is about.
     pub(crate) fn usual_terms(&self) -> PageTerms {
         PageTerms {
