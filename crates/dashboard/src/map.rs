@@ -13,6 +13,7 @@ use maud::{Markup, PreEscaped, html};
 use netmap::picture::{HEIGHT, WIDTH, earth, labels, project};
 use netmap::store::Store;
 use std::collections::{BTreeMap, HashMap};
+use std::f64::consts::{FRAC_PI_2, TAU};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -174,7 +175,7 @@ pub(crate) fn page(house: &House, asked: &Asked) -> Made {
                 (number(placed as u64)) " of " (number(seen.len() as u64)) " servers have a place on the map."
                 @if watch.is_some() { " Each has the mark of the robot that has it by the plans in force." }
             }
-            figure.map { (picture(&read, &seen, &fleet, watch.is_some())) }
+            figure { div.scroll tabindex="0" role="region" aria-label="Map" { (picture(&read, &seen, &fleet, watch.is_some())) } }
             (legend(&seen, &fleet, watch.is_some()))
             (listed(&seen, &fleet, asked, watch.is_some()))
         }
@@ -212,7 +213,7 @@ fn picture(read: &Read, seen: &[Seen], fleet: &Fleet, by_robot: bool) -> Markup 
             // those of several robots in one city stand around it
             let (away, angle) = match heap.len() {
                 1 => (0.0, 0.0),
-                several => (7.0, turn as f64 / several as f64 * std::f64::consts::TAU),
+                several => (11.0, turn as f64 / several as f64 * TAU - FRAC_PI_2),
             };
             let (x, y) = (x + away * angle.cos(), y + away * angle.sin());
             dots += &dot(*which, by_robot, *count, x, y);
@@ -302,7 +303,7 @@ fn listed(seen: &[Seen], fleet: &Fleet, asked: &Asked, by_robot: bool) -> Markup
                     td { (server.spot.address) }
                     td.url { (shown(&server.spot.name)) }
                     td { (shown(&server.spot.place)) }
-                    @if by_robot { td { @if let Some(robot) = &server.robot { (fleet.mark(robot)) } } }
+                    @if by_robot { td.who { @if let Some(robot) = &server.robot { (fleet.mark(robot)) } } }
                     td.n { @match server.rtt { Some(ms) => { (format!("{ms:.1} ms")) } None => { "–" } } }
                 }
             }

@@ -135,10 +135,10 @@ fn robots(fleet: &Fleet) -> Markup {
         tbody {
             @for robot in &fleet.robots {
                 tr {
-                    td { a href=(format!("/fleet/servers{}", query(&[("q", &robot.name)]))) { (fleet.mark(&robot.name)) } }
+                    td.who { a href=(format!("/fleet/servers{}", query(&[("q", &robot.name)]))) { (fleet.mark(&robot.name)) } }
                     td { (shown(&robot.group)) }
                     td { span class=(if robot.at_work { "badge live" } else { "badge gone" }) { (shown(&robot.state)) } }
-                    td { (robot.lease) }
+                    td.who { (robot.lease) }
                     td.n { @if let Some(load) = robot.load { (load) " %" } }
                     @if robot.at_work {
                         td.n { (number(robot.servers as u64)) }
@@ -243,7 +243,7 @@ fn moves(fleet: &Fleet) -> Markup {
             @for event in &fleet.moves {
                 tr {
                     td.time title=(clock(event.at)) { (when(event.at, now)) }
-                    td { (fleet.mark(&event.robot)) }
+                    td.who { (fleet.mark(&event.robot)) }
                     td { (shown(&event.what)) }
                 }
             }

@@ -73,7 +73,7 @@ fn listed(fleet: &Fleet, servers: &[&Server]) -> Markup {
             @for server in servers {
                 tr {
                     td { (server.address) }
-                    td { (fleet.mark(&server.robot)) }
+                    td.who { (fleet.mark(&server.robot)) }
                     td { (server.held) }
                     td.url { (server.names.iter().map(|name| shown(name)).collect::<Vec<_>>().join(", ")) }
                     td.n { (number(server.pages)) }

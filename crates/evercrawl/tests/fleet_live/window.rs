@@ -52,7 +52,7 @@ fn chart(file: &Path, running: &Running) {
             heuristic: Heuristic::City,
             point: point(city),
             city: Some(CITIES[city].0.to_owned()),
-            country: None,
+            country: Some("PT".to_owned()),
         };
         store.keep_places(*address, 1.0, &[place]).unwrap();
     }
