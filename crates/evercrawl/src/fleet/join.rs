@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 /// So often the robot looks around while it works.
 const LOOK: Duration = Duration::from_millis(100);
 /// So long a fleet that does not answer is waited for at the start.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// What the data directory says of the fleet.
 const FILE: &str = "fleet.json";
 

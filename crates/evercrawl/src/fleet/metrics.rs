@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub struct Arguments {
     #[command(flatten)]
     place: Where,
-    /// Serve them at http://ADDRESS/metrics until Ctrl-C, read anew every five seconds.
+    /// Serve them under /metrics at this address until Ctrl-C, read anew every five seconds.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
 }
@@ -63,27 +63,38 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Figures by name, each with its help, kind and values by labels.
+/// Figures in the order in which they came.
 #[derive(Default)]
-struct Page(Vec<(&'static str, &'static str, &'static str, Vec<(String, f64)>)>);
+struct Page(Vec<Figure>);
+
+struct Figure {
+    name: &'static str,
+    help: &'static str,
+    /// By labels.
+    values: Vec<(String, f64)>,
+}
 
 impl Page {
     fn put(&mut self, name: &'static str, help: &'static str, labels: &str, value: f64) {
-        let kind = if name.ends_with("_total") {
-            "counter"
-        } else {
-            "gauge"
-        };
         let value = (labels.to_owned(), value);
-        match self.0.iter_mut().find(|known| known.0 == name) {
-            Some(known) => known.3.push(value),
-            None => self.0.push((name, help, kind, vec![value])),
+        match self.0.iter_mut().find(|known| known.name == name) {
+            Some(known) => known.values.push(value),
+            None => self.0.push(Figure {
+                name,
+                help,
+                values: vec![value],
+            }),
         }
     }
 
     fn text(&self) -> String {
         let mut out = String::new();
-        for (name, help, kind, values) in &self.0 {
+        for Figure { name, help, values } in &self.0 {
+            let kind = if name.ends_with("_total") {
+                "counter"
+            } else {
+                "gauge"
+            };
             let _ = writeln!(out, "# HELP evercrawl_{name} {help}");
             let _ = writeln!(out, "# TYPE evercrawl_{name} {kind}");
             for (labels, value) in values {
@@ -102,7 +113,6 @@ pub fn of_robot(report: &Report) -> String {
 }
 
 fn put_robot(page: &mut Page, report: &Report, labels: &str) {
-    let (tally, engine) = (&report.tally, &report.engine);
     let mut put = |name, help, value: f64| page.put(name, help, labels, value);
     let count = |number: usize| number as f64;
     put(
@@ -137,7 +147,14 @@ fn put_robot(page: &mut Page, report: &Report, labels: &str) {
             allowed,
         );
     }
-    for (name, help, value) in [
+    for (name, help, value) in counters(report) {
+        put(name, help, value as f64);
+    }
+}
+
+fn counters(report: &Report) -> [(&'static str, &'static str, u64); 16] {
+    let (tally, engine) = (&report.tally, &report.engine);
+    [
         ("robot_sent_total", "URLs sent to others.", tally.sent),
         (
             "robot_sent_again_total",
@@ -210,9 +227,7 @@ fn put_robot(page: &mut Page, report: &Report, labels: &str) {
             "Messages that came too often and went to the dead letters.",
             engine.given_up,
         ),
-    ] {
-        put(name, help, value as f64);
-    }
+    ]
 }
 
 fn of_fleet(view: &View) -> String {
