@@ -95,7 +95,7 @@ fn some_pages_are_expected_to_change_more_often_than_others() {
         let why: serde_json::Value = serde_json::from_str(&why).unwrap();
         why["changes_per_day"].as_f64().unwrap()
     };
-    let (news, other) = (often("/1"), often("/3"));
+    let (news, other) = (often("/1"), often("/"));
     assert!(news > 50.0 * other, "{news} and {other} times a day");
     let why = say(&crawler, &["why", &site.url("/1")]);
     assert!(why.contains("first_guess_days = 0.01 (rule 1)"), "{why}");
