@@ -61,7 +61,7 @@ fn copies_of_hosts_that_moved_are_found(scene: &Scene) {
     let copy = scene.say(&["get", &url]);
     let pack = ["export", "--format", "host", "--host", HOST, "--out"];
     scene.say(&[&pack[..], &[text(&package)]].concat());
-    std::fs::write(&next, format!("data = {:?}", file("next"))).unwrap();
+    std::fs::write(&next, format!("data = '{}'", text(&file("next")))).unwrap();
     let say = |arguments: &[&str]| {
         let output = evercrawl(arguments);
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -82,7 +82,11 @@ fn copies_of_hosts_that_moved_are_found(scene: &Scene) {
     let packed = |path| storage::Package::decode(&std::fs::read(path).unwrap()).unwrap();
     assert_eq!(packed(&again).archives, packed(&package).archives);
     assert_eq!(packed(&again).archives[0].to_string(), id);
-    let told = format!("data = {:?}\narchive.others = [{archive:?}]", file("next"));
+    let told = format!(
+        "data = '{}'\narchive.others = ['{}']",
+        text(&file("next")),
+        text(&archive)
+    );
     std::fs::write(&next, told).unwrap();
     let (found, errors) = say(&["get", "-c", text(&next), &url]);
     assert_eq!(found, copy, "{errors}");
