@@ -199,7 +199,7 @@ fn a_robot_that_leaves_leaves_all_its_pages() {
 }
 
 /// Mistakes in what is written, in which order, are seen with real robots as well. Others are not: keepers leave
-/// servers alone for an interval whatever the protocol says.
+/// servers alone for an interval whatever the protocol says. `EVERCRAWL_FLAW=NAME` tries one of all.
 #[test]
 fn planted_mistakes_are_found_with_real_robots() {
     let flaws = [
