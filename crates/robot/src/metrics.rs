@@ -21,11 +21,6 @@ pub fn text(status: &Status) -> String {
         ("pages_fetched", "Pages with a copy.", s.pages_fetched),
         ("pages_gone", "Pages that are gone.", s.pages_gone),
         (
-            "pages_elsewhere",
-            "Pages that another robot has.",
-            s.pages_elsewhere,
-        ),
-        (
             "pages_excluded",
             "Pages not to be fetched.",
             s.pages_excluded,
@@ -49,16 +44,6 @@ pub fn text(status: &Status) -> String {
     ];
     let counters = [
         ("requests_total", "Requests made.", s.requests),
-        (
-            "refused_from_peers_total",
-            "URLs and rows of other robots that were not taken.",
-            s.refused_from_peers,
-        ),
-        (
-            "unlearnt_total",
-            "Pages that came from other robots without what was learnt of them.",
-            s.unlearnt,
-        ),
         ("bytes_total", "Bytes of bodies received.", s.bytes),
         ("first_visits_total", "First visits.", s.first_visits),
         ("revisits_total", "Revisits.", s.revisits),
@@ -98,7 +83,7 @@ pub fn text(status: &Status) -> String {
     for (name, help, value) in gauges.into_iter().chain(requisites(s)) {
         put(name, "gauge", help, value as f64);
     }
-    for (name, help, value) in counters {
+    for (name, help, value) in counters.into_iter().chain(from_peers(s)) {
         put(name, "counter", help, value as f64);
     }
     put(
@@ -124,10 +109,22 @@ pub fn text(status: &Status) -> String {
     out
 }
 
-/// What pages embed.
-fn requisites(s: &Status) -> [(&'static str, &'static str, u64); 2] {
-    let fetched = "What pages embed and is archived.";
+/// What other robots of a fleet sent.
+fn from_peers(s: &Status) -> [(&'static str, &'static str, u64); 2] {
+    let refused = "URLs and rows of other robots that were not taken.";
+    let unlearnt = "Pages that came from other robots without what was learnt of them.";
     [
+        ("refused_from_peers_total", refused, s.refused_from_peers),
+        ("unlearnt_total", unlearnt, s.unlearnt),
+    ]
+}
+
+/// What pages embed, and what others have.
+fn requisites(s: &Status) -> [(&'static str, &'static str, u64); 3] {
+    let fetched = "What pages embed and is archived.";
+    let elsewhere = "Pages that another robot has.";
+    [
+        ("pages_elsewhere", elsewhere, s.pages_elsewhere),
         ("requisites_known", "What pages embed.", s.requisites.known),
         ("requisites_fetched", fetched, s.requisites.fetched),
     ]

@@ -63,9 +63,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Figures by name, each with its help, kind and values by labels.
+/// A figure: its help, its kind, and its values by labels.
+struct Figure {
+    name: &'static str,
+    help: &'static str,
+    kind: &'static str,
+    values: Vec<(String, f64)>,
+}
+
+/// All figures, each once.
 #[derive(Default)]
-struct Page(Vec<(&'static str, &'static str, &'static str, Vec<(String, f64)>)>);
+struct Page(Vec<Figure>);
 
 impl Page {
     fn put(&mut self, name: &'static str, help: &'static str, labels: &str, value: f64) {
@@ -75,18 +83,24 @@ impl Page {
             "gauge"
         };
         let value = (labels.to_owned(), value);
-        match self.0.iter_mut().find(|known| known.0 == name) {
-            Some(known) => known.3.push(value),
-            None => self.0.push((name, help, kind, vec![value])),
+        match self.0.iter_mut().find(|known| known.name == name) {
+            Some(known) => known.values.push(value),
+            None => self.0.push(Figure {
+                name,
+                help,
+                kind,
+                values: vec![value],
+            }),
         }
     }
 
     fn text(&self) -> String {
         let mut out = String::new();
-        for (name, help, kind, values) in &self.0 {
+        for figure in &self.0 {
+            let (name, help, kind) = (figure.name, figure.help, figure.kind);
             let _ = writeln!(out, "# HELP evercrawl_{name} {help}");
             let _ = writeln!(out, "# TYPE evercrawl_{name} {kind}");
-            for (labels, value) in values {
+            for (labels, value) in &figure.values {
                 let _ = writeln!(out, "evercrawl_{name}{{{labels}}} {value}");
             }
         }
@@ -102,7 +116,6 @@ pub fn of_robot(report: &Report) -> String {
 }
 
 fn put_robot(page: &mut Page, report: &Report, labels: &str) {
-    let (tally, engine) = (&report.tally, &report.engine);
     let mut put = |name, help, value: f64| page.put(name, help, labels, value);
     let count = |number: usize| number as f64;
     put(
@@ -137,7 +150,15 @@ fn put_robot(page: &mut Page, report: &Report, labels: &str) {
             allowed,
         );
     }
-    for (name, help, value) in [
+    for (name, help, value) in counters(report) {
+        put(name, help, value as f64);
+    }
+}
+
+/// What a robot has counted since it joined.
+fn counters(report: &Report) -> [(&'static str, &'static str, u64); 16] {
+    let (tally, engine) = (&report.tally, &report.engine);
+    [
         ("robot_sent_total", "URLs sent to others.", tally.sent),
         (
             "robot_sent_again_total",
@@ -210,9 +231,7 @@ fn put_robot(page: &mut Page, report: &Report, labels: &str) {
             "Messages that came too often and went to the dead letters.",
             engine.given_up,
         ),
-    ] {
-        put(name, help, value as f64);
-    }
+    ]
 }
 
 fn of_fleet(view: &View) -> String {
