@@ -27,6 +27,8 @@ pub const NO_SUCH_NAME: u8 = 10;
 /// An address that may not be contacted.
 pub const ADDRESS: u8 = 20;
 
+/// Ended by us, because others waited for a connection.
+pub const GIVEN_UP: u8 = 63;
 /// A name of a private network.
 pub const NAME: u8 = 21;
 /// A server in a country that is not wanted.
@@ -53,7 +55,7 @@ pub fn word(code: u8) -> &'static str {
         60 => "protocol",
         61 => "headers-too-large",
         62 => "disconnected",
-        63 => "given-up",
+        GIVEN_UP => "given-up",
         64 => "proxy",
         65 => "barred",
         REFUSED => "refused",

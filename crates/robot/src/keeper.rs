@@ -36,6 +36,7 @@ use frontier::lines::{Lines, Rules};
 use frontier::order::Rank;
 use hosts::Host;
 pub use hosts::KeptHost;
+pub(crate) use once::TRIES;
 pub(crate) use outcomes::wait_after_failure;
 use pages::Pages;
 pub use record::{clock_stood, cut, policy_learnt};

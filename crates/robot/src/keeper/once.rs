@@ -10,7 +10,7 @@ use crate::cause;
 use storage::HostId;
 
 /// Tries of a page, of an address, of a robots.txt.
-const TRIES: u16 = 3;
+pub(crate) const TRIES: u16 = 3;
 /// Seconds before the second try; four times as many before the third.
 const FIRST_RETRY: f64 = 5.0;
 /// Requests in a row that were not answered, or answered with a complaint.

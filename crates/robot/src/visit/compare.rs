@@ -2,6 +2,7 @@
 
 use super::millis;
 use crate::cause;
+use crate::keeper::TRIES;
 use crate::message::VisitResult;
 use crate::notes::{Cut, Notes};
 use fetch::{Exchange, Validators};
@@ -210,9 +211,12 @@ pub(super) fn excluded(mut row: PageRow, cause: u8, at: f64) -> Comparison {
     }
 }
 
-/// No copy, for now.
+/// No copy, for now. That a request was given up because others waited says little about its page: it counts until a
+/// crawl that ends has tried often enough, but never leads to hours of waiting or to taking the page for gone.
 pub(super) fn failed(mut row: PageRow, cause: u8, status: u16, at: f64) -> Comparison {
-    row.failures_in_a_row = row.failures_in_a_row.saturating_add(1);
+    if cause != cause::GIVEN_UP || row.failures_in_a_row < TRIES {
+        row.failures_in_a_row = row.failures_in_a_row.saturating_add(1);
+    }
     row.last_failure = Some((millis(at), cause));
     Comparison {
         failures: row.failures_in_a_row,
@@ -272,5 +276,22 @@ fn unchanged_by_its_word(row: &PageRow, new: &Validators) -> Option<bool> {
     match (&old.etag, &new.etag) {
         (Some(old), Some(new)) => Some(old == new),
         _ => Some(old.last_modified.as_ref()? == new.last_modified.as_ref()?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_given_up_for_others_is_neither_gone_nor_left_for_hours() {
+        let mut row = PageRow::default();
+        for times in 1..=40 {
+            let failed = failed(row, cause::GIVEN_UP, 0, 0.0);
+            assert_eq!(failed.failures, TRIES.min(times));
+            row = failed.row.unwrap();
+        }
+        let failed = failed(row, cause::CUT_SHORT, 200, 0.0);
+        assert_eq!(failed.failures, TRIES + 1);
     }
 }

@@ -131,8 +131,13 @@ impl Bottle {
                 return Err(format!("{name} was never visited: {status:#?}"));
             };
             if visits.len() < 2 || last < START + self.spec.stormy {
+                let is_it =
+                    |page: &PageId| reader.address(*page).is_ok_and(|known| known.url == name);
+                let known = (0..keys.len() as u32).map(PageId).find(is_it);
+                let row = known.and_then(|page| reader.page(page).ok().flatten());
+                let failed = row.map(|row| (row.failures_in_a_row, row.last_failure));
                 return Err(format!(
-                    "{name} was visited {} times, last {:.0} s before the end: {status:#?}",
+                    "{name} was visited {} times, last {:.0} s before the end, failed {failed:?}: {status:#?}",
                     visits.len(),
                     end - last
                 ));

@@ -7,6 +7,7 @@ use fetch::AddressRules;
 use frontier::politeness::Answer;
 use frontier::robots::{Fetched, Standing};
 use rand::RngExt;
+use robot::cause::GIVEN_UP;
 use robot::message::{Event, Job, Progress, Task, Visit, VisitResult};
 use robot::reading::Standpoint;
 use robot::{Intake, cause};
@@ -17,8 +18,6 @@ use url::Url;
 
 /// What requests under way bring, in bytes per second: little.
 const PACE: f64 = 1000.0;
-/// As the fetcher has it.
-const GIVEN_UP: u8 = 63;
 
 /// A request under way.
 pub(super) struct UnderWay {
