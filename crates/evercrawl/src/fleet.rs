@@ -5,6 +5,7 @@ mod ask;
 mod groups;
 mod init;
 mod join;
+mod metrics;
 mod office;
 mod partition;
 mod picture;
@@ -53,6 +54,7 @@ enum Command {
     Routes(routes::Arguments),
     Why(routes::Why),
     Moves(status::Moves),
+    Metrics(metrics::Arguments),
     Leave(removal::Leave),
     Evict(removal::Evict),
     Partition(partition::Arguments),
@@ -72,6 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Command::Routes(arguments) => routes::run(arguments),
         Command::Why(arguments) => routes::why(arguments),
         Command::Moves(arguments) => status::moves(arguments),
+        Command::Metrics(arguments) => metrics::run(arguments),
         Command::Leave(arguments) => removal::leave(arguments),
         Command::Evict(arguments) => removal::evict(arguments),
         Command::Partition(arguments) => partition::run(arguments),

@@ -245,6 +245,31 @@ fn why_tells_when_a_host_that_asked_for_a_day_is_asked_again() {
 }
 
 #[test]
+fn why_tells_when_a_copy_that_could_not_be_had_again_is_tried_again() {
+    let visits = std::sync::atomic::AtomicU64::new(0);
+    let server = Answers::new(46, move |path| match path {
+        "/" if visits.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0 => {
+            html("<p>Here.</p>")
+        }
+        "/" => answer("500 Internal Server Error", b""),
+        _ => missing(),
+    });
+    let mut crawler = Crawler::new(&[server.url("/")])
+        .with("revisit.budget", "\"100/second\"")
+        .with("revisit.first_guess_days", "1e-5");
+    let url = server.url("/");
+    let process = crawler.start(&[]);
+    let told = || say(&crawler, &["why", &url]);
+    let tried_again = "another try after a failure (server-error), in ";
+    wait_until(|| is_running(&crawler) && told().contains(tried_again));
+    let is_soon = |left: Option<f64>| left.is_some_and(|left| (1.0..=31.0).contains(&left));
+    assert!(is_soon(due_in(&crawler, &url)));
+    process.interrupted_after(0.0);
+    assert!(told().contains(tried_again), "{}", told());
+    assert!(is_soon(due_in(&crawler, &url)));
+}
+
+#[test]
 fn endless_fresh_redirects_are_a_trap_that_is_counted_and_told() {
     let fresh = std::sync::atomic::AtomicU64::new(0);
     let server = Answers::new(36, move |path| match path {

@@ -242,7 +242,7 @@ fn slow_drip_and_silence() {
     for row in &rows {
         assert_eq!(row.state, PageState::New);
     }
-    assert_eq!(cause(&rows[0]), "cut-short");
+    assert_eq!(cause(&rows[0]), "too-slow");
     assert_eq!(cause(&rows[1]), "timeout-first-byte");
     assert_eq!(cause(&rows[2]), "timeout-first-byte");
     assert!(ended.took < Duration::from_secs(10), "{:?}", ended.took);

@@ -5,7 +5,8 @@
 //! need: more connections, no limit of requests per second, and all of the budget for revisits. Every answer takes between 0.2 and 1.0 s, so that every answer changes
 //! the delay of its host. Each page is visited for the first time (`first_us`), then a part of a round goes
 //! by, then revisits are counted (`revisit_us`): processor time of the process, the simulated web and archivist
-//! included. `longest_step_ms` is the longest step by the processor time of the thread.
+//! included. `longest_step_ms` is the longest step by the processor time of the thread, `look_ms` what it takes to find
+//! the figures that `status` shows, once a second.
 
 use freshness::revisits::Rank;
 use frontier::politeness::Answer;
@@ -29,6 +30,7 @@ const START: f64 = 1_800_000_000.0;
 const MEASURED: u64 = 200_000;
 const PAGES_A_HOST: u32 = 100;
 const CONNECTIONS: usize = 2048;
+const LOOKS: u32 = 20;
 /// Seconds between two commits.
 const COMMITS: f64 = 0.05;
 /// Pages that the archivist tells of at a time.
@@ -40,7 +42,9 @@ fn main() {
     if sizes.is_empty() {
         sizes = vec![10_000, 100_000, 1_000_000];
     }
-    println!("pages,hosts,first_us,revisit_us,longest_step_ms,revisits_per_second,bytes_a_page");
+    println!(
+        "pages,hosts,first_us,revisit_us,longest_step_ms,revisits_per_second,bytes_a_page,look_ms"
+    );
     for pages in sizes {
         measure(pages);
     }
@@ -285,12 +289,18 @@ fn measure(pages: u32) {
     let rate = MEASURED as f64 / (crawl.at - started);
     crawl.longest = Some(0.0);
     crawl.run(MEASURED / 4);
+    let begin = thread();
+    for _ in 0..LOOKS {
+        crawl.keeper.status_at(now(crawl.at));
+    }
+    let look = (thread() - begin) / f64::from(LOOKS);
     println!(
-        "{pages},{},{:.2},{:.2},{:.1},{rate:.0},{bytes}",
+        "{pages},{},{:.2},{:.2},{:.1},{rate:.0},{bytes},{:.2}",
         pages.div_ceil(PAGES_A_HOST),
         first * 1e6,
         revisit * 1e6,
         crawl.longest.unwrap_or(0.0) * 1e3,
+        look * 1e3,
     );
 }
 

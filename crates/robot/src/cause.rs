@@ -8,6 +8,8 @@ pub const TOO_MANY: u8 = 71;
 pub const SERVER_ERROR: u8 = 72;
 /// The body broke off.
 pub const CUT_SHORT: u8 = 73;
+/// The body came too slowly, or took too long: we broke it off.
+pub const TOO_SLOW: u8 = 76;
 /// 404 or 410, once.
 pub const MISSING: u8 = 74;
 /// A worker fell over it.
@@ -58,6 +60,7 @@ pub fn word(code: u8) -> &'static str {
         TOO_MANY => "too-many-requests",
         SERVER_ERROR => "server-error",
         CUT_SHORT => "cut-short",
+        TOO_SLOW => "too-slow",
         MISSING => "missing",
         LOST => "lost",
         ROBOTS => "robots",
@@ -81,6 +84,7 @@ pub fn advice(code: u8) -> Option<&'static str> {
         30 => "nothing listens there; is the port right?",
         40 => "a certificate of your own goes into fetch.extra_roots",
         50..=52 => "fetch.connect_seconds, first_byte_seconds and body_seconds allow for more time",
+        53 | TOO_SLOW => "fetch.least_bytes_per_second and body_seconds allow for more time",
         64 => "fetch.proxy, or the proxy of a rule, does not do what is asked; -v logs why",
         REFUSED => {
             "the server does not give it to us (401, 403, …); [[rules]] send credentials along"

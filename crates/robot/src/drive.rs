@@ -18,9 +18,12 @@ use tokio::runtime::Handle;
 /// single one would cost more than the answers.
 const BUSY: usize = 16;
 const GATHERING: Duration = Duration::from_micros(300);
-/// Nothing is waited for longer, so that figures stay fresh; they are found anew so often.
+/// Nothing is waited for longer, so that figures stay fresh; they are found anew so often, and less often where
+/// there are so many hosts that it would take more than a hundredth of the time.
 const LONGEST_WAIT: f64 = 0.25;
 const FIGURES: f64 = 1.0;
+const FIGURES_SHARE: f64 = 0.01;
+const LONGEST_FIGURES: f64 = 20.0;
 
 /// What reaches the thread.
 #[derive(Debug)]
@@ -79,8 +82,10 @@ impl Driver {
                 courier.set_load(self.keeper.wanted(), self.keeper.is_quiet());
             }
             if now.at >= next_figures {
-                next_figures = now.at + FIGURES;
+                let began = self.clock.now().at;
                 self.show(now);
+                let took = self.clock.now().at - began;
+                next_figures = now.at + (took / FIGURES_SHARE).clamp(FIGURES, LONGEST_FIGURES);
             }
             if self.keeper.is_done() {
                 return;

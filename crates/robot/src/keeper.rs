@@ -36,7 +36,7 @@ use frontier::lines::{Lines, Rules};
 use frontier::order::Rank;
 use hosts::Host;
 pub use hosts::KeptHost;
-pub(crate) use outcomes::{FAILURES_TO_GIVE_UP, retry_wait};
+pub(crate) use outcomes::wait_after_failure;
 use pages::Pages;
 pub use record::{clock_stood, cut, policy_learnt};
 pub(crate) use record::{failures_of_hosts, taken_over};

@@ -107,6 +107,10 @@ pub fn line(status: &Status) -> String {
     }
     if let Some(freshness) = status.estimated_freshness {
         let _ = write!(line, "; estimated freshness {:.1} %", 100.0 * freshness);
+        // a number alone would hide how little is known after a first visit
+        if let Some((low, high)) = status.freshness_interval {
+            let _ = write!(line, " (95 %: {:.1} to {:.1} %)", 100.0 * low, 100.0 * high);
+        }
     }
     if !status.failures.is_empty() {
         let _ = write!(line, "; no copy: {}", causes(status).join(", "));
@@ -162,5 +166,17 @@ mod tests {
         assert!(line(&status).contains("first pass: at least 15 min left"));
         status.new_waiting = 0;
         assert!(!line(&status).contains("left"));
+    }
+
+    #[test]
+    fn a_line_tells_how_little_is_known_of_freshness() {
+        let status = Status {
+            estimated_freshness: Some(0.975),
+            freshness_interval: Some((0.662, 1.0)),
+            ..Status::default()
+        };
+        let said = line(&status);
+        let wanted = "estimated freshness 97.5 % (95 %: 66.2 to 100.0 %)";
+        assert!(said.contains(wanted), "{said}");
     }
 }

@@ -118,6 +118,9 @@ pub struct Report {
     pub going: usize,
     /// URLs that nobody else has taken over yet.
     pub in_custody: usize,
+    /// Requests per second that the fleet's budget allows it; nothing without a budget.
+    #[serde(default)]
+    pub allowed: Option<f64>,
     /// Seconds since it joined.
     pub seconds: f64,
     pub tally: Tally,
@@ -129,6 +132,7 @@ pub struct Report {
 
 /// What the protocol counted.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Tally {
     pub sent: u64,
     pub sent_again: u64,
@@ -142,6 +146,14 @@ pub struct Tally {
     pub full: u64,
     pub kept_in_log: u64,
     pub lower_plans: u64,
+    pub early: u64,
+    pub too_many_hops: u64,
+    pub incomplete: u64,
+    pub cut_from_log: u64,
+    pub removed: u64,
+    pub divisions: u64,
+    pub unlisted: u64,
+    pub names_left_out: u64,
 }
 
 impl From<fleet::robot::Tally> for Tally {
@@ -159,6 +171,14 @@ impl From<fleet::robot::Tally> for Tally {
             full: tally.full,
             kept_in_log: tally.kept_in_log,
             lower_plans: tally.lower_plans,
+            early: tally.early,
+            too_many_hops: tally.too_many_hops,
+            incomplete: tally.incomplete,
+            cut_from_log: tally.cut_from_log,
+            removed: tally.removed,
+            divisions: tally.divisions,
+            unlisted: tally.unlisted,
+            names_left_out: tally.names_left_out,
         }
     }
 }

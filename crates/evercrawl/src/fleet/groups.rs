@@ -50,6 +50,14 @@ enum Command {
         #[arg(long = "in", value_name = "GROUP")]
         above: String,
     },
+    /// Say what the line that a group's robots share may carry.
+    Limit {
+        /// The group.
+        group: String,
+        /// Bytes per second of all its robots together; 0 for no limit.
+        #[arg(long, value_name = "NUMBER")]
+        bytes_per_second: u64,
+    },
     /// Remove a group from the fleet. Its share goes to others; no group may be below it.
     Remove {
         /// The group.
@@ -75,6 +83,14 @@ pub struct Group {
     /// One robot of several machines.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nodes: bool,
+    /// What the line that its robots share may carry; 0 means no limit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bytes_per_second: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Groups {
@@ -86,6 +102,7 @@ impl Groups {
                 name: fleet.to_owned(),
                 above: None,
                 nodes: false,
+                bytes_per_second: 0,
             }],
             last: TOP.0,
         }
@@ -165,6 +182,26 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             charter(to, &|charter| charter.groups.push(id))?;
             terminal::print(&format!("{group} goes to {above}; its share moves first\n"))?;
         }
+        Command::Limit {
+            group,
+            bytes_per_second,
+        } => {
+            let id = groups.named(group)?.id;
+            if id == TOP.0 {
+                let text = "the fleet's own limit is budget.bytes_per_second of its configuration";
+                return Err(BadInput(text.into()).into());
+            }
+            let known = groups.groups.iter_mut().filter(|known| known.id == id);
+            known.for_each(|known| known.bytes_per_second = *bytes_per_second);
+            office.write("groups", revision, &groups)?;
+            terminal::print(&match bytes_per_second {
+                0 => format!("the line of {group} has no limit\n"),
+                bytes => format!(
+                    "the robots of {group} take no more than {} bytes a second together\n",
+                    terminal::grouped(*bytes as usize)
+                ),
+            })?;
+        }
         Command::Remove { group } => {
             let (id, from) = below_top(&groups, group)?;
             if groups.groups.iter().any(|known| known.above == Some(id.0)) {
@@ -215,6 +252,7 @@ pub fn add(office: &Office, group: &str, above: Option<&str>, nodes: bool) -> Re
         name: group.to_owned(),
         above: Some(above.0),
         nodes,
+        bytes_per_second: 0,
     });
     office.write("groups", revision, &groups)?;
     found(office, new, Some(above))?;

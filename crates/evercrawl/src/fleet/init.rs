@@ -1,6 +1,6 @@
 //! `evercrawl fleet init`: founds a fleet.
 
-use super::articles::Articles;
+use super::articles::{Articles, By};
 use super::groups::{self, Groups, TOP};
 use super::office::{Office, Where};
 use super::seed;
@@ -44,6 +44,9 @@ pub struct Arguments {
     /// How long a dead robot's servers are left alone [default: by politeness and the time limits of requests].
     #[arg(long, value_name = "TIME")]
     quiet: Option<Seconds>,
+    /// By what the Web is divided among robots.
+    #[arg(long, value_enum, default_value_t = By::Links)]
+    division: By,
     /// Accept servers older than 2.10.23, which may lose data when they are killed.
     #[arg(long)]
     allow_old: bool,
@@ -72,6 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     )?;
     articles.replicas = replicas;
     articles.storage = arguments.storage;
+    articles.division = arguments.division;
     let office = Office::connect(&place, "operator", articles.layout(), arguments.allow_old)?;
     let prepared = prepare(&office)?;
     for server in &prepared.unreachable {
@@ -146,6 +150,7 @@ fn difference(known: &Articles, wanted: &Articles) -> Option<&'static str> {
         ("--quiet", known.quiet != wanted.quiet),
         ("--replicas", known.replicas != wanted.replicas),
         ("--storage", known.storage != wanted.storage),
+        ("--division", known.division != wanted.division),
     ]
     .into_iter()
     .find_map(|(what, differs)| differs.then_some(what))

@@ -2,11 +2,13 @@
 
 mod answers;
 mod journal;
+mod purse;
 mod seeds;
 mod warden;
 
 use super::articles::{Articles, with_local};
 use super::ask::{Ask, Report};
+use super::metrics;
 use super::office::{Member, Office, Where, check_name, robot_id};
 use super::window::Seen;
 use crate::bad_input::BadInput;
@@ -29,6 +31,8 @@ use std::time::{Duration, Instant};
 
 /// So often the robot looks around while it works.
 const LOOK: Duration = Duration::from_millis(100);
+/// So long a fleet that does not answer is waited for at the start.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// What the data directory says of the fleet.
 const FILE: &str = "fleet.json";
 
@@ -99,7 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let place = arguments.place.find()?;
     let who = robot_id(&arguments.robot).to_string();
     let asking = Office::connect(&place, &who, bus::layout::Layout::default(), true)?;
-    let articles = asking.articles()?;
+    let articles = read_articles(&asking, arguments.json)?;
     drop(asking);
     let office = Arc::new(Office::connect(&place, &who, articles.layout(), true)?);
     let config = configure(arguments, &articles)?;
@@ -135,6 +139,23 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         forget(&config.data.0)?;
     }
     Ok(())
+}
+
+/// The fleet's articles. A leaf node may be up before its hub is within reach: that is waited for.
+fn read_articles(office: &Office, json: bool) -> Result<Articles> {
+    let until = Instant::now() + PATIENCE;
+    let mut complained = false;
+    loop {
+        match office.articles() {
+            Err(error) if !error.is::<BadInput>() && Instant::now() < until => {
+                if !std::mem::replace(&mut complained, true) {
+                    warn(json, &format!("{error}; the robot waits"));
+                }
+                std::thread::sleep(LOOK);
+            }
+            other => return other,
+        }
+    }
 }
 
 /// The fleet's configuration, with what is this machine's own.
@@ -346,6 +367,7 @@ impl Work<'_> {
         let boot = random() as u16;
         let (berth, mooring) = Berth::new(settings, boot);
         let sight = mooring.sight.clone();
+        let figures = mooring.figures.clone();
         let leave = mooring.teller.clone();
         let mut seeds = seeds::Seeds::new(self.office, sight.clone());
         let mut config = config.clone();
@@ -374,6 +396,7 @@ impl Work<'_> {
         )?;
         let mut journal = journal::Journal::new(&self.arguments.robot, self.robot, self.office);
         let mut warden = warden::Warden::new(self.office, self.articles, self.member());
+        let mut purse = purse::Purse::new(&config);
         let mut left = false;
         while !crawl.is_over() {
             if stop.load(Ordering::Relaxed) || self.is_late() {
@@ -387,6 +410,10 @@ impl Work<'_> {
             self.screen.show(&status);
             desk.show(status);
             journal.look(&sight);
+            purse.look(&sight, warden.groups(), &crawl);
+            if let Ok(mut figures) = figures.lock() {
+                *figures = metrics::of_robot(&desk.report());
+            }
             match seeds.look(&config, &crawl) {
                 Ok(Some(all)) => warden.remember(all),
                 Ok(None) => {}

@@ -1,6 +1,7 @@
 //! What the keeper tells those who ask.
 
 use super::Keeper;
+use super::outlook::greatest;
 use super::pages::Stage;
 use crate::clock::Now;
 use crate::view::{HostView, PageWait, Status};
@@ -47,12 +48,10 @@ impl Keeper {
             self.next_due
         };
         status.next_due_in = next.is_finite().then_some((next - at).max(0.0));
-        let mut slowest: Vec<(f64, HostId)> = (self.lines.hosts())
+        let answering = (self.lines.hosts())
             .map(|host| (self.lines.courtesy(host).response, host))
-            .filter(|&(response, _)| response > 0.0)
-            .collect();
-        slowest.sort_by(|a, b| b.0.total_cmp(&a.0));
-        slowest.truncate(SLOWEST);
+            .filter(|&(response, _)| response > 0.0);
+        let slowest = greatest(answering.collect(), SLOWEST);
         let named =
             |(response, host): (f64, HostId)| (self.hosts[host.index()].origin.clone(), response);
         status.slowest_hosts = slowest.into_iter().map(named).collect();

@@ -10,20 +10,20 @@ use freshness::policy::Outcome;
 use storage::PageId;
 
 /// After so many failures in a row a page that was never fetched is looked at as one that is gone.
-pub(crate) const FAILURES_TO_GIVE_UP: u16 = 8;
+const FAILURES_TO_GIVE_UP: u16 = 8;
 /// Seconds before a failed page is tried again; doubled each time.
 const FIRST_RETRY: f64 = 30.0;
 const LONGEST_RETRY: f64 = 86_400.0;
 
 /// Seconds to wait after so many failures in a row.
-pub(crate) fn retry_wait(failures: u16) -> f64 {
+fn retry_wait(failures: u16) -> f64 {
     let doublings = i32::from(failures.saturating_sub(1).min(20));
     (FIRST_RETRY * 2f64.powi(doublings)).min(LONGEST_RETRY)
 }
 
 /// Seconds before the next try after so many failures in a row, for a page that is looked at every so many
 /// seconds when it is gone.
-pub(super) fn wait_after_failure(new: bool, failures: u16, gone: f64) -> f64 {
+pub(crate) fn wait_after_failure(new: bool, failures: u16, gone: f64) -> f64 {
     if new && failures >= FAILURES_TO_GIVE_UP {
         gone
     } else {

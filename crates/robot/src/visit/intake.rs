@@ -114,7 +114,10 @@ impl Intake {
             }
             200..=299 => match exchange.truncated {
                 None | Some(Truncation::Length) => self.copy(visit, from, now, row, exchange),
-                Some(_) => failed(row, cause::CUT_SHORT),
+                Some(Truncation::Time) => failed(row, cause::TOO_SLOW),
+                Some(Truncation::Disconnect | Truncation::Unspecified) => {
+                    failed(row, cause::CUT_SHORT)
+                }
             },
             301 | 302 | 303 | 307 | 308 => match exchange.location() {
                 Some(location) => self.redirect(visit, from, now, row, exchange, &location),

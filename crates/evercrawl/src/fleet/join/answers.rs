@@ -1,5 +1,6 @@
 //! A robot at work answers those who ask it over the messaging engine.
 
+use super::purse;
 use crate::fleet::ask::{Ask, Division, Engine, Holding, Holdings, Known, Report};
 use crate::fleet::office::Office;
 use anyhow::{Result, anyhow};
@@ -26,6 +27,7 @@ const HOSTS: usize = 3;
 /// Where questions are answered.
 pub struct Desk {
     shown: Arc<Mutex<Status>>,
+    clerk: Arc<Clerk>,
     task: JoinHandle<()>,
 }
 
@@ -46,7 +48,7 @@ impl Desk {
         let asked = office.runtime.block_on(office.nats.questions(robot));
         let mut asked = asked.map_err(|error| anyhow!("{error}"))?;
         let shown = Arc::new(Mutex::new(Status::default()));
-        let clerk = Clerk {
+        let clerk = Arc::new(Clerk {
             name: name.to_owned(),
             robot,
             nats: office.nats.clone(),
@@ -54,21 +56,27 @@ impl Desk {
             shown: shown.clone(),
             leave,
             began: Instant::now(),
-        };
+        });
+        let at_work = clerk.clone();
         let task = office.runtime.spawn(async move {
             while let Some(Question { bytes, answer }) = asked.recv().await {
                 // what cannot be read is not answered
                 if let Ok(ask) = serde_json::from_slice(&bytes) {
-                    let _ = answer.send(clerk.answer(&ask));
+                    let _ = answer.send(at_work.answer(&ask));
                 }
             }
         });
-        Ok(Self { shown, task })
+        Ok(Self { shown, clerk, task })
     }
 
     /// How the crawl goes by now.
     pub fn show(&self, status: Status) {
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = status;
+    }
+
+    /// What it tells whoever asks for it.
+    pub fn report(&self) -> Report {
+        self.clerk.report()
     }
 }
 
@@ -134,6 +142,7 @@ impl Clerk {
             report.lease = protocol.has_lease();
             report.leaving = protocol.is_leaving();
             report.in_custody = protocol.in_custody();
+            report.allowed = purse::allowed(protocol);
             report.tally = protocol.tally().into();
             report.standing = protocol.standing();
         });
