@@ -254,8 +254,8 @@ fn bought(
     let compared = compared.map(|present| model.buy(present)).transpose()?;
     let tiles = html! {
         section.tiles {
-            (tile(if is_wish { "If there were" } else { "Budget" }, &format!("{}/day", rough(visits)), &html! {
-                p { "revisits" @if is_all { "; politeness allows " (rough(model.capacity())) } }
+            (tile(if is_wish { "If there were" } else { "Budget" }, &rough(visits), &html! {
+                p { "revisits a day" @if is_all { "; politeness allows " (rough(model.capacity())) } }
             }))
             (tile("Buys at best", &percent(now.freshness), &html! {
                 @match compared {

@@ -1,7 +1,5 @@
 //! The registrable domain of a host's name, by the public suffix list.
-//!
-//! A room of its own, because the list is thousands of functions: they are compiled once, when nothing around them
-//! changes any more, and with little optimisation, for few names are looked up.
+#![doc = include_str!("../README.md")]
 
 /// The domain that its owner registered: what stands before a public suffix, and the suffix. None for a suffix
 /// itself, or a name without any.

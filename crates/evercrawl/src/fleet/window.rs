@@ -23,8 +23,8 @@ const MOST_SERVERS: usize = 20_000;
 
 /// Show the fleet in a browser: robots, groups, who has which server, and what moves between them.
 ///
-/// Only this machine can reach it unless --listen names another address, which needs a token: `dashboard.token_file`
-/// or `dashboard.token_env` in the configuration that -c names.
+/// Only this machine can reach it unless --listen names another address, which needs a token:
+/// `dashboard.token_file` or `dashboard.token_env` in the configuration that -c names.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
