@@ -75,6 +75,11 @@ async fn run(program: &str, sync: &str) {
     let access = Access::new(&format!("nats://127.0.0.1:{port}")).expect("an address");
     let layout = Layout {
         replicas: 1,
+        // small disks have to do
+        key_bytes: 64 << 20,
+        queue_bytes: 1 << 30,
+        log_bytes: 2 << 30,
+        object_bytes: 256 << 20,
         ..Layout::default()
     };
     let connect = || {

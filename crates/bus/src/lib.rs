@@ -12,7 +12,7 @@ pub mod tally;
 
 use std::sync::Arc;
 
-use fleet::identity::{GroupId, RobotId, Session};
+use fleet::identity::{GroupId, RobotId, Session, Text};
 use fleet::io::{Outcome, Tail};
 use fleet::key::{Key, Value};
 use fleet::parcel::{Message, Subject};
@@ -145,6 +145,9 @@ pub trait Bus: Clone + Send + Sync + 'static {
 
     /// Removes an object.
     fn remove(&self, name: &str) -> impl Future<Output = Outcome> + Send;
+
+    /// Removes all objects of a session but these.
+    fn sweep(&self, session: Session, needed: &[Text]) -> impl Future<Output = Outcome> + Send;
 
     /// Asks a robot; nothing if it does not answer.
     fn ask(&self, robot: RobotId, question: &[u8]) -> impl Future<Output = Option<Vec<u8>>> + Send;

@@ -1,11 +1,11 @@
 //! A model of the engine in memory, for robots of one process. It passes the same conformance
 //! suite as the real one, and everything goes through the same bytes.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use fleet::identity::{GroupId, RobotId, Session};
+use fleet::identity::{GroupId, RobotId, Session, Text};
 use fleet::io::{Outcome, Tail};
 use fleet::key::{Key, Value};
 use fleet::parcel::{Message, Subject};
@@ -347,6 +347,13 @@ impl Bus for Memory {
             Some(_) => Outcome::Done(0),
             None => Outcome::Unknown,
         }
+    }
+
+    async fn sweep(&self, session: Session, needed: &[Text]) -> Outcome {
+        let needed: HashSet<&str> = needed.iter().map(|name| &**name).collect();
+        let mut state = self.state();
+        (state.objects).retain(|name, _| !session.stored(name) || needed.contains(&**name));
+        Outcome::Done(0)
     }
 
     async fn ask(&self, robot: RobotId, question: &[u8]) -> Option<Vec<u8>> {

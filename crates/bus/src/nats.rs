@@ -18,7 +18,7 @@ use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
 use async_nats::jetstream::{self, Context};
 use async_nats::{Client, ConnectOptions, Event};
 use bytes::Bytes;
-use fleet::identity::{GroupId, RobotId, Session};
+use fleet::identity::{GroupId, RobotId, Session, Text};
 use fleet::io::{Outcome, Tail};
 use fleet::key::{Key, Value};
 use fleet::parcel::{Message, Subject};
@@ -374,6 +374,10 @@ impl Bus for Nats {
 
     async fn remove(&self, name: &str) -> Outcome {
         self.inner.remove(name).await
+    }
+
+    async fn sweep(&self, session: Session, needed: &[Text]) -> Outcome {
+        self.inner.sweep(session, needed).await
     }
 
     async fn ask(&self, robot: RobotId, question: &[u8]) -> Option<Vec<u8>> {

@@ -333,6 +333,7 @@ fn curve(found: &Found, wanted: Option<f64>, freshness: Option<f64>) -> Markup {
         ),
         unit: |value| format!("{:.0} %", 100.0 * value),
         lines: vec![line],
+        strokes: Vec::new(),
         bands: Vec::new(),
         dots,
         height: 280.0,

@@ -65,6 +65,8 @@ pub(crate) struct Chart {
     pub unit: fn(f64) -> String,
     /// Lines, each of the parts that hang together.
     pub lines: Vec<Vec<(f64, f64)>>,
+    /// A colour for each line, where they are not all of one kind.
+    pub strokes: Vec<&'static str>,
     /// From where to where a value may lie.
     pub bands: Vec<Vec<(f64, f64, f64)>>,
     pub dots: Vec<Dot>,
@@ -128,8 +130,11 @@ impl Drawing<'_> {
                 @for band in &self.chart.bands {
                     path class="band" d=(self.band(band)) {}
                 }
-                @for line in &self.chart.lines {
-                    path class="line" d=(self.line(line)) {}
+                @for (k, line) in self.chart.lines.iter().enumerate() {
+                    @match self.chart.strokes.get(k) {
+                        Some(stroke) => path class="one" stroke=(stroke) d=(self.line(line)) {},
+                        None => path class="line" d=(self.line(line)) {},
+                    }
                     @if let [only] = line.as_slice() {
                         circle class="dot" cx=(self.across(only.0)) cy=(self.down(only.1)) r="2.5" {}
                     }
@@ -244,6 +249,7 @@ mod tests {
             y: (0.0, 1.0),
             unit: |value| value.to_string(),
             lines: vec![vec![(1.0, 0.5), (100.0, 2.0)]],
+            strokes: Vec::new(),
             bands: vec![vec![(1.0, 0.1, 0.9), (100.0, 0.2, 0.8)]],
             dots: vec![Dot {
                 at: (10.0, 0.5),

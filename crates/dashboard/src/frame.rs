@@ -1,7 +1,9 @@
 //! What all pages have around them.
 
-use crate::server::Window;
+use crate::fleet::watch::Watch;
+use crate::server::House;
 use crate::words::{self, duration};
+use desk::terminal::count;
 use maud::{DOCTYPE, Markup, html};
 
 /// Where one can go.
@@ -13,17 +15,31 @@ pub(crate) enum Place {
     Pages,
     Budget,
     Actions,
+    Fleet,
+    Map,
 }
 
 impl Place {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 8] = [
         Self::Now,
         Self::Changes,
         Self::Sites,
         Self::Pages,
         Self::Budget,
+        Self::Fleet,
+        Self::Map,
         Self::Actions,
     ];
+
+    /// Whether there is anything to see there.
+    fn is_open(self, house: &House) -> bool {
+        match self {
+            Self::Fleet => house.fleet.is_some(),
+            Self::Map => house.map.is_some(),
+            Self::Actions => house.crawl.is_some() && house.guard.has_actions(),
+            _ => house.crawl.is_some(),
+        }
+    }
 
     fn link(self) -> (&'static str, &'static str) {
         match self {
@@ -33,15 +49,17 @@ impl Place {
             Self::Pages => ("/pages", "Pages"),
             Self::Budget => ("/budget", "Budget"),
             Self::Actions => ("/actions", "Actions"),
+            Self::Fleet => ("/fleet", "Fleet"),
+            Self::Map => ("/map", "Map"),
         }
     }
 }
 
 /// A page at a place.
-pub(crate) fn page(window: &Window, place: Place, title: &str, body: &Markup) -> Markup {
-    let name = window.crawl.name();
+pub(crate) fn page(house: &House, place: Place, title: &str, body: &Markup) -> Markup {
+    let name = house.name();
     let places = Place::ALL.into_iter();
-    let places = places.filter(|&to| to != Place::Actions || window.guard.has_actions());
+    let places = places.filter(|to| to.is_open(house));
     let main = html! {
         header.top {
             div.bar {
@@ -52,17 +70,38 @@ pub(crate) fn page(window: &Window, place: Place, title: &str, body: &Markup) ->
                         a href=(link) aria-current=[(to == place).then_some("page")] { (text) }
                     }
                 }
-                (state(window))
+                (state(house))
             }
         }
         main id="main" { (body) }
     };
-    document(&format!("{title} · {name}"), true, &main)
+    let heard = if house.crawl.is_some() {
+        Heard::Changes
+    } else {
+        Heard::News
+    };
+    document(&format!("{title} · {name}"), heard, &main)
 }
 
 /// Whether the crawl is at work, in a few words.
-fn state(window: &Window) -> Markup {
-    let status = window.pulse.status();
+fn state(house: &House) -> Markup {
+    if house.crawl.is_none() {
+        let fleet = house.fleet.as_ref().map(Watch::latest).unwrap_or_default();
+        let (class, text) = match fleet.at_work() {
+            0 => ("dot stopped", "no robot at work".to_owned()),
+            at_work => (
+                "dot running",
+                format!(
+                    "{at_work} of {} at work",
+                    count(fleet.robots.len() as u64, "robot")
+                ),
+            ),
+        };
+        return html! {
+            p.state id="state" data-live="fleet" { span class=(class) {} (text) }
+        };
+    }
+    let status = house.pulse.status();
     let (class, text) = match (status.running, status.paused) {
         (true, true) => ("dot paused", "paused".to_owned()),
         (true, false) => (
@@ -90,20 +129,34 @@ pub(crate) fn door(trouble: Option<&str>) -> Markup {
             p.quiet { "It is in the file or variable that dashboard.token_file or dashboard.token_env names." }
         }
     };
-    document("evercrawl", false, &body)
+    document("evercrawl", Heard::Nothing, &body)
 }
 
 /// What went wrong, in words.
-pub(crate) fn trouble(window: &Window, title: &str, what: &str) -> Markup {
+pub(crate) fn trouble(house: &House, title: &str, what: &str) -> Markup {
     let body = html! {
         h1 { (title) }
         p { (words::shown(what)) }
-        p { a href="/" { "Back to Now" } }
+        p { a href="/" { "Back to the first page" } }
     };
-    page(window, Place::Now, title, &body)
+    let place = if house.crawl.is_some() {
+        Place::Now
+    } else {
+        Place::Fleet
+    };
+    page(house, place, title, &body)
 }
 
-fn document(title: &str, live: bool, body: &Markup) -> Markup {
+/// What a page is told while it is open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    Nothing,
+    News,
+    /// And there are feeds.
+    Changes,
+}
+
+fn document(title: &str, heard: Heard, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -114,11 +167,11 @@ fn document(title: &str, live: bool, body: &Markup) -> Markup {
                 title { (title) }
                 link rel="stylesheet" href="/style.css";
                 link rel="icon" href="/icon.svg" type="image/svg+xml";
-                @if live {
+                @if heard == Heard::Changes {
                     link rel="alternate" type="application/atom+xml" title="Changes" href="/changes.atom";
                     link rel="alternate" type="application/rss+xml" title="Changes" href="/changes.rss";
-                    script src="/live.js" defer {}
                 }
+                @if heard != Heard::Nothing { script src="/live.js" defer {} }
             }
             body {
                 a.skip href="#main" { "Skip to content" }

@@ -10,11 +10,13 @@ mod chart;
 mod crawl;
 pub mod difference;
 pub mod feed;
+pub mod fleet;
 mod frame;
 mod guard;
 mod history;
 mod hosts;
 mod log;
+mod map;
 mod now;
 mod page;
 mod pages;
@@ -27,7 +29,7 @@ mod visits;
 mod words;
 
 pub use crawl::{Crawl, Explained};
-pub use server::{Bound, Dashboard, bind};
+pub use server::{Bound, Dashboard, Shown, bind};
 pub use settings::{Refused, Settings};
 
 /// Where what was seen over time is kept with a crawl.

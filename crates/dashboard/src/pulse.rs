@@ -4,7 +4,7 @@
 use crate::alerts::{Alert, Alerts};
 use crate::crawl::Crawl;
 use crate::history::{History, Sample};
-use crate::server::Window;
+use crate::server::House;
 use crate::words;
 use robot::view::Status;
 use std::path::PathBuf;
@@ -23,13 +23,20 @@ pub(crate) struct Beat {
     log: u64,
     running: bool,
     paused: bool,
+    /// Looks at a fleet that showed something new.
+    fleet: u64,
 }
 
 impl Beat {
     /// As an event of a stream.
     pub fn line(&self) -> String {
-        let Self { requests, log, .. } = self;
-        format!("data: {{\"requests\":{requests},\"log\":{log}}}\n\n")
+        let Self {
+            requests,
+            log,
+            fleet,
+            ..
+        } = self;
+        format!("data: {{\"requests\":{requests},\"log\":{log},\"fleet\":{fleet}}}\n\n")
     }
 }
 
@@ -49,12 +56,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Pulse {
-    pub fn new(crawl: &Crawl, history: Option<PathBuf>) -> Self {
-        let kept = History::file(&crawl.data);
+    pub fn new(crawl: Option<&Crawl>, history: Option<PathBuf>) -> Self {
+        let status = crawl.map(Crawl::status).unwrap_or_default();
+        let history = crawl.map_or_else(History::default, |crawl| {
+            History::open(&History::file(&crawl.data), history)
+        });
         Self {
-            status: Mutex::new(Arc::new(crawl.status())),
+            status: Mutex::new(Arc::new(status)),
             alerts: Mutex::default(),
-            history: Mutex::new(History::open(&kept, history)),
+            history: Mutex::new(history),
             beat: watch::Sender::new(Beat::default()),
             over: AtomicBool::new(false),
         }
@@ -76,44 +86,73 @@ impl Pulse {
         self.beat.subscribe()
     }
 
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
     /// No more looks.
     pub fn end(&self) {
         self.over.store(true, Ordering::Relaxed);
         lock(&self.history).keep();
     }
 
+    /// Tells those who listen what is new.
+    fn tell(&self, change: impl FnOnce(Beat) -> Beat) {
+        self.beat.send_if_modified(|beat| {
+            let new = change(*beat);
+            std::mem::replace(beat, new) != new
+        });
+    }
+
     fn look(&self, crawl: &Crawl, alerts: &mut Alerts) {
         let status = crawl.status();
         let log = storage::log_end(&robot::state_directory(&crawl.data)).unwrap_or_default();
-        let beat = Beat {
-            requests: status.requests,
-            log: log.0,
-            running: status.running,
-            paused: status.paused,
-        };
         let now = words::now();
         lock(&self.history).take(Sample::of(now, &status));
         if let Some(found) = alerts.look(crawl, &status, now) {
             *lock(&self.alerts) = Arc::new(found);
         }
+        let (requests, running, paused) = (status.requests, status.running, status.paused);
         *lock(&self.status) = Arc::new(status);
-        self.beat.send_if_modified(|before| {
-            let is_news = *before != beat;
-            *before = beat;
-            is_news
+        self.tell(|beat| Beat {
+            requests,
+            log: log.0,
+            running,
+            paused,
+            ..beat
         });
     }
 }
 
-/// Looks until the end, on a thread of its own.
-pub(crate) fn start(window: Arc<Window>) -> std::io::Result<()> {
-    let thread = std::thread::Builder::new().name("dashboard-look".into());
-    thread.spawn(move || {
-        let mut alerts = Alerts::default();
-        while !window.pulse.over.load(Ordering::Relaxed) {
-            window.pulse.look(&window.crawl, &mut alerts);
-            std::thread::sleep(PACE);
-        }
-    })?;
+/// Looks until the end, on threads of their own: a fleet may take longer to answer.
+pub(crate) fn start(house: &Arc<House>) -> std::io::Result<()> {
+    let named = |name: &str| std::thread::Builder::new().name(name.into());
+    if house.crawl.is_some() {
+        let house = house.clone();
+        named("dashboard-look").spawn(move || {
+            let mut alerts = Alerts::default();
+            while let Some(crawl) = &house.crawl
+                && !house.pulse.is_over()
+            {
+                house.pulse.look(crawl, &mut alerts);
+                std::thread::sleep(PACE);
+            }
+        })?;
+    }
+    if house.fleet.is_some() {
+        let house = house.clone();
+        named("dashboard-fleet").spawn(move || {
+            while let Some(fleet) = &house.fleet
+                && !house.pulse.is_over()
+            {
+                let looks = fleet.look();
+                house.pulse.tell(|beat| Beat {
+                    fleet: looks,
+                    ..beat
+                });
+                std::thread::sleep(PACE);
+            }
+        })?;
+    }
     Ok(())
 }

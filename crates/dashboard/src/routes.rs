@@ -1,7 +1,8 @@
 //! What is where.
 
 use crate::{
-    actions, assets, budget, changes, frame, hosts, now, page, pages, server::Window, versions,
+    actions, assets, budget, changes, fleet, frame, hosts, map, now, page, pages, server::House,
+    server::Window, versions,
 };
 use bytes::Bytes;
 use hyper::StatusCode;
@@ -142,35 +143,50 @@ impl Trouble {
 pub(crate) type Made = Result<Answer, Trouble>;
 
 /// Answers a request; may take as long as disks do.
-pub(crate) fn answer(window: &Window, asked: &Asked) -> Answer {
-    match find(window, asked) {
+pub(crate) fn answer(house: &House, asked: &Asked) -> Answer {
+    match find(house, asked) {
         Ok(answer) => answer,
         Err(Trouble::NotFound(NotFound(what))) => Answer::page(
             StatusCode::NOT_FOUND,
-            frame::trouble(window, "Not found", &what),
+            frame::trouble(house, "Not found", &what),
         ),
         Err(Trouble::Other(error)) => {
             tracing::warn!(%error, path = asked.path, "a page of the dashboard cannot be made");
             let text = format!("{error:#}");
-            let page = frame::trouble(window, "This cannot be shown", &text);
+            let page = frame::trouble(house, "This cannot be shown", &text);
             Answer::page(StatusCode::INTERNAL_SERVER_ERROR, page)
         }
     }
 }
 
-fn find(window: &Window, asked: &Asked) -> Made {
+fn find(house: &House, asked: &Asked) -> Made {
     let parts: Vec<&str> = asked.path.trim_matches('/').split('/').collect();
+    let is_alone = house.crawl.is_none();
+    match (parts.as_slice(), asked.is_post) {
+        (["fleet"], false) => return fleet::page::page(house, asked),
+        ([""], false) if is_alone => return fleet::page::page(house, asked),
+        (["fleet", "servers"], false) => return fleet::servers::page(house, asked),
+        (["map"], false) => return map::page(house, asked),
+        _ => {}
+    }
+    let Some(window) = house.window() else {
+        return Err(Trouble::missing("There is nothing at this address."));
+    };
+    find_in_crawl(&window, asked, &parts)
+}
+
+fn find_in_crawl(window: &Window, asked: &Asked, parts: &[&str]) -> Made {
     let page = |text: &str| {
         let number = text.parse().map(PageId);
         number.map_err(|_| Trouble::missing("There is no page with this number."))
     };
     if asked.is_post {
-        return match parts.as_slice() {
+        return match parts {
             ["actions", what] => actions::act(window, asked, what),
             _ => Err(Trouble::missing("Nothing can be done there.")),
         };
     }
-    match parts.as_slice() {
+    match parts {
         [""] => Ok(now::page(window, asked)),
         ["changes"] => changes::page(window, asked),
         ["changes.atom"] => changes::feed(window, asked, true),

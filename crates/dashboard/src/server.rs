@@ -1,8 +1,11 @@
 //! The server: plain HTTP/1.1 with limits on everything, on threads of its own.
 
 use crate::crawl::Crawl;
+use crate::fleet::Source;
+use crate::fleet::watch::Watch;
 use crate::frame;
 use crate::guard::{Guard, Refusal};
+use crate::map::Map;
 use crate::pulse::{self, Beat, Pulse};
 use crate::routes::{self, Answer, Asked};
 use crate::settings::Settings;
@@ -17,6 +20,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,14 +59,58 @@ const POLICY_OF_COPIES: &str = "default-src 'none'; sandbox";
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
 /// All that requests need.
-pub(crate) struct Window {
-    pub crawl: Crawl,
+pub(crate) struct House {
+    pub crawl: Option<Crawl>,
+    pub fleet: Option<Watch>,
+    pub map: Option<Map>,
     pub settings: Settings,
     pub guard: Guard,
     pub pulse: Arc<Pulse>,
     pub cache: routes::Cache,
     listeners: Arc<Semaphore>,
     at_work: Arc<Semaphore>,
+}
+
+/// The house, seen from a crawl.
+pub(crate) struct Window<'a> {
+    pub crawl: &'a Crawl,
+    house: &'a House,
+}
+
+impl Deref for Window<'_> {
+    type Target = House;
+
+    fn deref(&self) -> &House {
+        self.house
+    }
+}
+
+impl House {
+    /// For pages about a crawl, where there is one.
+    pub fn window(&self) -> Option<Window<'_>> {
+        let crawl = self.crawl.as_ref()?;
+        Some(Window { crawl, house: self })
+    }
+
+    /// What people call what is shown.
+    pub fn name(&self) -> String {
+        match (&self.crawl, &self.fleet) {
+            (Some(crawl), _) => crawl.name(),
+            (None, Some(fleet)) => fleet.name(),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+/// What a dashboard shows: a crawl, a fleet, or a crawl that is a part of one.
+#[derive(Default)]
+pub struct Shown {
+    /// A crawl.
+    pub crawl: Option<Crawl>,
+    /// Where what was seen of it over time is kept.
+    pub history: Option<PathBuf>,
+    /// A fleet.
+    pub fleet: Option<Box<dyn Source>>,
 }
 
 /// An address that is ours; nobody is answered yet.
@@ -86,8 +134,8 @@ pub fn bind(settings: Settings) -> std::io::Result<Bound> {
 }
 
 impl Bound {
-    /// Serves a crawl. What is told of the past is kept in `history` if that is given.
-    pub fn serve(self, crawl: Crawl, history: Option<PathBuf>) -> anyhow::Result<Dashboard> {
+    /// Serves until what it returns is dropped.
+    pub fn serve(self, shown: Shown) -> anyhow::Result<Dashboard> {
         let address = self.listener.local_addr()?;
         let settings = Settings {
             listen: address,
@@ -99,17 +147,19 @@ impl Bound {
             .thread_name("dashboard")
             .enable_all()
             .build()?;
-        let pulse = Arc::new(Pulse::new(&crawl, history));
-        let window = Arc::new(Window {
+        let pulse = Arc::new(Pulse::new(shown.crawl.as_ref(), shown.history));
+        let window = Arc::new(House {
             guard: Guard::new(&settings),
+            crawl: shown.crawl,
+            fleet: shown.fleet.map(Watch::new),
+            map: settings.map.clone().map(Map::new),
             settings,
-            crawl,
             pulse: pulse.clone(),
             cache: routes::Cache::default(),
             listeners: Arc::new(Semaphore::new(MOST_LISTENERS)),
             at_work: Arc::new(Semaphore::new(MOST_AT_WORK)),
         });
-        pulse::start(window.clone())?;
+        pulse::start(&window)?;
         let _inside = runtime.enter();
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
         runtime.spawn(accept(listener, window));
@@ -137,7 +187,7 @@ impl Drop for Dashboard {
     }
 }
 
-async fn accept(listener: tokio::net::TcpListener, window: Arc<Window>) {
+async fn accept(listener: tokio::net::TcpListener, window: Arc<House>) {
     let seats = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
         let Ok(seat) = seats.clone().acquire_owned().await else {
@@ -160,7 +210,7 @@ async fn accept(listener: tokio::net::TcpListener, window: Arc<Window>) {
     }
 }
 
-async fn converse(stream: TcpStream, window: Arc<Window>) -> hyper::Result<()> {
+async fn converse(stream: TcpStream, window: Arc<House>) -> hyper::Result<()> {
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| {
         let window = window.clone();
@@ -174,7 +224,7 @@ async fn converse(stream: TcpStream, window: Arc<Window>) -> hyper::Result<()> {
         .await
 }
 
-async fn respond(request: Request<Incoming>, window: &Arc<Window>) -> Response<Body> {
+async fn respond(request: Request<Incoming>, window: &Arc<House>) -> Response<Body> {
     let (head, body) = request.into_parts();
     if let Err(refusal) = window.guard.admit(&head.method, &head.headers) {
         return refused(refusal);
@@ -215,7 +265,7 @@ async fn respond(request: Request<Incoming>, window: &Arc<Window>) -> Response<B
 }
 
 /// Makes a page on a thread that may wait for disks and for the robot.
-async fn make(asked: Asked, window: &Arc<Window>) -> Response<Body> {
+async fn make(asked: Asked, window: &Arc<House>) -> Response<Body> {
     let busy = || {
         finish(Answer::words(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -236,7 +286,7 @@ async fn make(asked: Asked, window: &Arc<Window>) -> Response<Body> {
     }
 }
 
-async fn enter(asked: &Asked, window: &Window) -> Response<Body> {
+async fn enter(asked: &Asked, window: &House) -> Response<Body> {
     let Some(cookie) = window.guard.enter(asked.get("token").unwrap_or("")) else {
         sleep(PENALTY).await;
         let again = frame::door(Some(Refusal::Token.words()));
@@ -248,7 +298,7 @@ async fn enter(asked: &Asked, window: &Window) -> Response<Body> {
 }
 
 /// News as they come: a line whenever something happened, and now and then one to tell that we are alive.
-fn live(window: &Window) -> Response<Body> {
+fn live(window: &House) -> Response<Body> {
     let Ok(seat) = window.listeners.clone().try_acquire_owned() else {
         return finish(Answer::words(
             StatusCode::SERVICE_UNAVAILABLE,

@@ -3,6 +3,7 @@
 use robot::config;
 use robot::secret::Secret;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use url::Url;
 
 /// A shorter token could be guessed.
@@ -21,6 +22,8 @@ pub struct Settings {
     pub(crate) names: Vec<String>,
     /// Where a replay program serves the archive.
     pub(crate) replay: Option<Url>,
+    /// The map of the Internet that servers are shown on.
+    pub(crate) map: Option<PathBuf>,
 }
 
 /// Settings that are not safe, or make no sense.
@@ -78,6 +81,7 @@ impl Settings {
                 .map(|name| name.to_ascii_lowercase())
                 .collect(),
             replay,
+            map: config.map.clone(),
         })
     }
 }

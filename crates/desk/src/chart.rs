@@ -6,7 +6,8 @@ mod style;
 pub mod ticks;
 
 use std::fmt::Write;
-use style::{colours, marker};
+use style::colours;
+pub use style::{marker, robot_colour};
 use ticks::{label, ticks};
 
 const WIDTH: f64 = 860.0;
@@ -119,7 +120,27 @@ pub struct Chart {
     pub mark: Option<Mark>,
 }
 
+/// Dashes of curves that have no markers: so they differ in grey too.
+const CURVES: [&str; 5] = [
+    "",
+    " stroke-dasharray=\"16 4\"",
+    " stroke-dasharray=\"9 3 2 3\"",
+    " stroke-dasharray=\"5 2\"",
+    " stroke-dasharray=\"14 3 2 3 2 3\"",
+];
+
 impl Chart {
+    /// How a line is dashed.
+    fn dashes(&self, which: usize) -> &'static str {
+        let is_curve = |line: &&Line| line.stroke == Stroke::Solid && !line.has_markers();
+        let line = &self.lines[which];
+        if !is_curve(&line) {
+            return line.stroke.dashes();
+        }
+        let before = self.lines[..which].iter().filter(is_curve).count();
+        CURVES[before % CURVES.len()]
+    }
+
     /// The chart as a whole SVG file.
     pub fn to_svg(&self) -> String {
         let mut svg = String::new();
@@ -233,7 +254,7 @@ impl Chart {
                 svg,
                 "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2.2\" \
                  stroke-linejoin=\"round\"{}/>",
-                line.stroke.dashes()
+                self.dashes(which)
             )?;
             let known = line.points.iter().zip(&line.errors);
             for (&(x, y), &half) in known.filter(|(_, half)| half.is_finite() && **half > 0.0) {
@@ -268,7 +289,7 @@ impl Chart {
                 svg,
                 "<path d=\"M{left} {:.1}h30\" stroke=\"{colour}\" stroke-width=\"2.2\"{}/>",
                 y - 4.5,
-                line.stroke.dashes()
+                self.dashes(which)
             )?;
             if line.has_markers() {
                 writeln!(svg, "{}", marker(which, left + 15.0, y - 4.5, colour))?;
@@ -370,6 +391,18 @@ mod tests {
         assert!(svg.contains(&format!("M{LEFT:.1} {bottom:.1}L{right:.1} {TOP:.1}")));
         // the mark at 10 is in the middle of a logarithmic axis from 1 to 100
         assert!(svg.contains(&format!("M{:.1} {TOP}V{bottom}", LEFT + PLOT_WIDTH / 2.0)));
+    }
+
+    #[test]
+    fn curves_without_markers_differ_in_grey() {
+        let mut several = chart("one");
+        let curve = |k: u32| (f64::from(k) + 1.0, f64::from(k) / 40.0);
+        several.lines[0].stroke = Stroke::Solid;
+        several.lines[0].points = (0..40).map(curve).collect();
+        several.lines = vec![several.lines[0].clone(); 3];
+        let dashes: Vec<&str> = (0..3).map(|which| several.dashes(which)).collect();
+        assert_eq!(dashes[0], "");
+        assert!(dashes[1] != dashes[0] && dashes[2] != dashes[1] && dashes[2] != dashes[0]);
     }
 
     #[test]

@@ -39,6 +39,7 @@ impl Name {
             | Output::Tail(session)
             | Output::Seal(_, session)
             | Output::Purge(session, _)
+            | Output::Sweep(session, _)
             | Output::Replay(session) => Self::Log(*session),
             Output::Put(_, name, _) | Output::Get(name) | Output::Remove(name) => {
                 Self::Object(object_lane(name))
@@ -46,6 +47,7 @@ impl Name {
             Output::Acknowledge(_)
             | Output::Write(..)
             | Output::Resolve(_)
+            | Output::Survey(..)
             | Output::Open(..)
             | Output::Close(..)
             | Output::Forget(_)
@@ -167,6 +169,7 @@ async fn perform<B: Bus>(bus: &B, wish: Output, teller: &Sender<Input>) {
         }
         // what stays takes room, and harms nobody
         Output::Remove(name) => drop(bus.remove(&name).await),
+        Output::Sweep(session, needed) => drop(bus.sweep(session, &needed).await),
         Output::Get(name) => {
             let object = bus.get(&name).await;
             tell(Input::Object(name, object));

@@ -158,7 +158,7 @@ impl How<'_> {
         let crawl = robot::start_within(&config, until, &self.limits).map_err(explain)?;
         // held until the end
         let _shown = window
-            .map(|window| dashboard_view::show(window, &config, &crawl, self.json))
+            .map(|window| dashboard_view::show(window, &config, &crawl, None, self.json))
             .transpose()?;
         tell_mended(&crawl.mended, self.json);
         for barred in robot::barred::barred(&config).map_err(explain)? {

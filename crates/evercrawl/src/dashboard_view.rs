@@ -6,10 +6,12 @@ use crate::data::{Data, Which};
 use crate::interrupt::stop_on_interrupt;
 use crate::{terminal, why};
 use anyhow::{Context, Result};
-use dashboard::{Bound, Crawl, Dashboard, Settings};
+use dashboard::fleet::Source;
+use dashboard::{Bound, Crawl, Dashboard, Settings, Shown};
 use robot::config::Config;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::atomic::Ordering;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use url::Url;
 
@@ -39,6 +41,9 @@ pub struct Arguments {
     /// Where browsers find it [default: 127.0.0.1:9601].
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     listen: Option<SocketAddr>,
+    /// A map made by `evercrawl netmap`, to show servers on.
+    #[arg(long, value_name = "FILE")]
+    map: Option<PathBuf>,
 }
 
 /// Where to listen, as given in an argument.
@@ -49,14 +54,39 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let stop = stop_on_interrupt();
-    let data = arguments.which.find()?;
+    let mut data = arguments.which.find()?;
     data.reader()?;
+    data.raw.dashboard.map = arguments.map.clone().or(data.raw.dashboard.map);
     let listen = arguments.listen.or(data.raw.dashboard.listen);
     let bound = bind_at(listen.unwrap_or(USUAL), &data.raw)?;
     let crawl = Crawl::new(data.raw.clone(), None, Box::new(explained(data.raw)));
     // a robot that shows itself keeps the history
-    let shown = bound.serve(crawl, None)?;
-    terminal::print(&format!("dashboard: {} (Ctrl-C ends it)\n", shown.url()))?;
+    let shown = Shown {
+        crawl: Some(crawl),
+        ..Shown::default()
+    };
+    until_interrupted(bound, shown, stop)
+}
+
+/// Shows a fleet.
+pub fn run_fleet(
+    listen: Option<SocketAddr>,
+    config: &Config,
+    fleet: Box<dyn Source>,
+) -> Result<()> {
+    let stop = stop_on_interrupt();
+    let listen = listen.or(config.dashboard.listen);
+    let bound = bind_at(listen.unwrap_or(USUAL), config)?;
+    let shown = Shown {
+        fleet: Some(fleet),
+        ..Shown::default()
+    };
+    until_interrupted(bound, shown, stop)
+}
+
+fn until_interrupted(bound: Bound, shown: Shown, stop: &AtomicBool) -> Result<()> {
+    let served = bound.serve(shown)?;
+    terminal::print(&format!("dashboard: {} (Ctrl-C ends it)\n", served.url()))?;
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(PACE);
     }
@@ -75,12 +105,22 @@ fn bind_at(listen: SocketAddr, config: &Config) -> Result<Bound> {
     dashboard::bind(settings).with_context(|| format!("dashboard.listen = {listen}"))
 }
 
-/// Shows a crawl that runs in this process.
-pub fn show(bound: Bound, config: &Config, crawl: &robot::Crawl, json: bool) -> Result<Dashboard> {
+/// Shows a crawl that runs in this process, with the fleet that it is a part of.
+pub fn show(
+    bound: Bound,
+    config: &Config,
+    crawl: &robot::Crawl,
+    fleet: Option<Box<dyn Source>>,
+    json: bool,
+) -> Result<Dashboard> {
     let history = dashboard::history_file(&config.data.0);
     let why = Box::new(explained(config.clone()));
     let window = Crawl::new(config.clone(), Some(Box::new(crawl.shown())), why);
-    let shown = bound.serve(window, Some(history))?;
+    let shown = bound.serve(Shown {
+        crawl: Some(window),
+        history: Some(history),
+        fleet,
+    })?;
     let url = shown.url();
     if json {
         tracing::warn!(url, "dashboard");

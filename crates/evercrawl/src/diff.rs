@@ -13,7 +13,8 @@ use std::path::PathBuf;
 
 const MORE: &str = "\
 For a page of the crawl, two versions are compared: the last one before --to, and the last one before --from. \
-Without --from it is the last earlier version that says something else. `evercrawl get --versions URL` lists all \
+Without --from it is the last earlier version that says something else, or, if only noise ever differed, the last \
+one with other bytes. `evercrawl get --versions URL` lists all \
 versions. Words that differ are coloured on a terminal, and marked with --html.
 
 With --files, copies of one page are compared, oldest first, each with the one before, as the robot would at its \

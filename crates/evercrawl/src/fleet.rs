@@ -5,6 +5,7 @@ mod ask;
 mod groups;
 mod init;
 mod join;
+mod metrics;
 mod office;
 mod partition;
 mod picture;
@@ -13,6 +14,7 @@ mod routes;
 mod seed;
 mod status;
 mod tree;
+mod window;
 
 use anyhow::Result;
 
@@ -29,7 +31,8 @@ Examples:
   evercrawl fleet group add braga
   evercrawl fleet seed https://docs.example.org/
   evercrawl fleet join --as robot-1 --in braga      on each machine
-  evercrawl fleet status";
+  evercrawl fleet status
+  evercrawl fleet dashboard";
 
 /// Many robots in many places as one crawler.
 #[derive(clap::Args)]
@@ -51,9 +54,11 @@ enum Command {
     Routes(routes::Arguments),
     Why(routes::Why),
     Moves(status::Moves),
+    Metrics(metrics::Arguments),
     Leave(removal::Leave),
     Evict(removal::Evict),
     Partition(partition::Arguments),
+    Dashboard(window::Arguments),
     Demo(crate::demo::fleet::Arguments),
 }
 
@@ -69,9 +74,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Command::Routes(arguments) => routes::run(arguments),
         Command::Why(arguments) => routes::why(arguments),
         Command::Moves(arguments) => status::moves(arguments),
+        Command::Metrics(arguments) => metrics::run(arguments),
         Command::Leave(arguments) => removal::leave(arguments),
         Command::Evict(arguments) => removal::evict(arguments),
         Command::Partition(arguments) => partition::run(arguments),
+        Command::Dashboard(arguments) => window::run(arguments),
         Command::Demo(arguments) => crate::demo::fleet::run(arguments),
     }
 }

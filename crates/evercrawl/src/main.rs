@@ -31,6 +31,7 @@ mod scope;
 mod seeds;
 mod status;
 mod visit;
+mod visits;
 mod watch;
 mod why;
 
@@ -96,7 +97,7 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
-        Command::Fit(arguments) => lab::fit::run(&arguments),
+        Command::Fit(arguments) => lab::fit::run(&arguments, visits::read),
         Command::Fleet(arguments) => fleet::run(&arguments),
         Command::Get(arguments) => get::run(&arguments),
         Command::Hosts(arguments) => hosts::run(&arguments),

@@ -126,7 +126,7 @@ pub struct PageView {
     pub length: Option<u64>,
     /// Links left out because they are too long.
     pub cut_links: u32,
-    /// What follows in the body was not read: it is longer than the limits.
+    /// The copy is not whole: the body is longer than the limits, or broke off.
     pub cut: bool,
     /// Why the last difference was minor, if it was.
     pub minor_because: Option<&'static str>,

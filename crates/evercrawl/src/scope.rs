@@ -21,14 +21,14 @@ scope.also, scope.prefixes or scope.suffixes names it; and if neither scope.excl
 paths, addresses) keeps it out.
 
 How far a seed reaches (scope.reach):
-  site      its host and all hosts under it; a www. in front does not count
+  site      its host and all hosts under it; a leading www. is ignored
             (the default)
   domain    all hosts of its domain: docs.example.org reaches example.org too
   host      its host and port
-  prefix    what stands below it: its host, and its path up to the last slash
-  page      the seed alone
+  prefix    everything below it: its host, and its path up to the last slash
+  page      only the seed
   anywhere  the whole Web
-  nowhere   nothing: what is in, scope.also must say
+  nowhere   nothing; only scope.also adds pages
 
 Examples:
   evercrawl scope -c crawl.toml https://docs.example.org/old/page.html

@@ -174,7 +174,7 @@ impl View {
             row(
                 "cut",
                 &format!(
-                    "{} too long to follow · {} longer than the limits",
+                    "{} too long to follow · {} not whole",
                     count(s.cut_links, "link"),
                     count(s.cut_bodies, "copy")
                 ),

@@ -176,7 +176,11 @@ impl Why {
             waits_for: String::new(),
         };
         let Some(id) = id else {
-            why.waits_for = why.reason_unknown(reader)?;
+            let seeds = &data.config.seeds;
+            let is_seed = seeds
+                .iter()
+                .any(|seed| Url::parse(&seed.url).as_ref() == Ok(url));
+            why.waits_for = why.reason_unknown(reader, is_seed)?;
             return Ok(why);
         };
         let asked = data.ask(|remote| remote.page(id));
@@ -260,12 +264,15 @@ impl Why {
     }
 
     /// Why a URL may not be known.
-    fn reason_unknown(&self, reader: &Reader) -> Result<String> {
+    fn reason_unknown(&self, reader: &Reader, is_seed: bool) -> Result<String> {
         if !self.scope.inside {
             return Ok("nothing: links out of scope are not taken".into());
         }
         if self.trap.is_some() {
             return Ok("nothing: links into traps are not taken".into());
+        }
+        if is_seed {
+            return Ok("the next start: it is a seed".into());
         }
         let unread = reader.totals()?.pages[PageState::New];
         let mut reason = String::from("being found: no page fetched so far links to it");
@@ -278,6 +285,15 @@ impl Why {
             )?;
         }
         reason.push_str("; links marked nofollow do not count");
+        let (links, copies) = offline::cut(reader)?;
+        if links > 0 {
+            let links = count(links, "link");
+            write!(reason, "; it may be among {links} too long to follow")?;
+        }
+        if copies > 0 {
+            let copies = count(copies, "copy");
+            write!(reason, "; it may be behind the end of {copies}, cut short")?;
+        }
         Ok(reason)
     }
 }

@@ -11,10 +11,12 @@ use std::process::Command;
 /// The port that the pages name; the test takes a free one.
 const PORT: &str = "8000";
 
-/// A command of a page and what the page says that it prints.
+/// A command of a page and what the page says that it prints. Comments such as `<!-- $ mkdir site -->` are run
+/// too: they make what the page takes for granted, and what they print does not matter.
 struct Step {
     command: String,
     output: String,
+    hidden: bool,
 }
 
 fn docs() -> PathBuf {
@@ -34,13 +36,19 @@ fn pieces(page: &str) -> Vec<Piece> {
         if line.starts_with("```") {
             is_console = line == "```console";
         }
-        if let Some(command) = line.strip_prefix("$ ").filter(|_| is_console) {
-            let (command, output) = (command.to_owned(), String::new());
-            pieces.push(Piece::Step(Step { command, output }));
+        let hidden = line.strip_prefix("<!-- $ ");
+        let hidden = hidden.and_then(|line| line.strip_suffix(" -->"));
+        let shown = line.strip_prefix("$ ").filter(|_| is_console);
+        if let Some(command) = hidden.or(shown) {
+            pieces.push(Piece::Step(Step {
+                command: command.to_owned(),
+                output: String::new(),
+                hidden: hidden.is_some(),
+            }));
             continue;
         }
         match pieces.last_mut() {
-            Some(Piece::Step(step)) if is_console => {
+            Some(Piece::Step(step)) if is_console && !step.hidden => {
                 // what a shell asks for with its second prompt
                 match line.strip_prefix("> ").filter(|_| step.output.is_empty()) {
                     Some(more) => write!(step.command, "\n{more}").expect("text"),
@@ -74,6 +82,7 @@ fn run(commands: &[&str]) -> Vec<String> {
     let result = Command::new("timeout")
         .args(["--kill-after=5", "150", "bash", "-c", &script])
         .current_dir(place.path())
+        .env("EXAMPLES", docs().join("../examples"))
         .env(
             "PATH",
             format!("{}:{path}", binary.expect("a folder").display()),
@@ -137,7 +146,7 @@ fn check(name: &str) {
     assert_eq!(printed.len(), commands.len(), "{name}: cut short");
     let mut wrong = String::new();
     for (step, printed) in steps.into_iter().zip(printed) {
-        if outline(&step.output) != outline(&printed) {
+        if !step.hidden && outline(&step.output) != outline(&printed) {
             writeln!(
                 wrong,
                 "$ {}\n{}\n-- the page has:\n{}",
@@ -152,6 +161,7 @@ fn check(name: &str) {
             .iter()
             .map(|piece| match piece {
                 Piece::Text(text) => text.clone(),
+                Piece::Step(step) if step.hidden => format!("<!-- $ {} -->\n", step.command),
                 Piece::Step(step) => {
                     format!("$ {}\n{}", step.command.replace('\n', "\n> "), step.output)
                 }
@@ -164,6 +174,31 @@ fn check(name: &str) {
         wrong.is_empty(),
         "docs/{name} shows something else than the program:\n{wrong}"
     );
+}
+
+#[test]
+fn crawling() {
+    check("crawl.md");
+}
+
+#[test]
+fn differences() {
+    check("watching.md");
+}
+
+#[test]
+fn a_partition() {
+    check("partition.md");
+}
+
+#[test]
+fn a_plan() {
+    check("plan.md");
+}
+
+#[test]
+fn the_readme() {
+    check("../README.md");
 }
 
 #[test]

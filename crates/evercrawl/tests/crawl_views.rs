@@ -50,6 +50,45 @@ fn crawled() -> Scene {
     scene
 }
 
+/// Another crawl takes a host over: it says by its id which archive has the copies, and finds them when it is told where
+/// that is. What it passes on says the same.
+fn copies_of_hosts_that_moved_are_found(scene: &Scene) {
+    let file = |name: &str| scene.directory.path().join(name);
+    let (package, next) = (file("moved.host"), file("next.toml"));
+    let archive = robot::archive_directory(&scene.data());
+    let id = storage::archive::identify(&archive).unwrap().to_string();
+    let url = scene.url("/changing");
+    let copy = scene.say(&["get", &url]);
+    let pack = ["export", "--format", "host", "--host", HOST, "--out"];
+    scene.say(&[&pack[..], &[text(&package)]].concat());
+    let data = format!("data = '{}'", text(&file("next")));
+    std::fs::write(&next, &data).unwrap();
+    let say = |arguments: &[&str]| {
+        let output = evercrawl(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        (String::from_utf8(output.stdout).unwrap(), errors)
+    };
+    let (_, errors) = say(&["import", "-c", text(&next), text(&package)]);
+    assert!(!errors.contains("error"), "{errors}");
+    let (_, errors) = say(&["get", "-c", text(&next), &url]);
+    assert!(errors.contains(&id), "{errors}");
+    let again = file("again.host");
+    say(&[
+        &pack[..1],
+        &["-c", text(&next)],
+        &pack[1..],
+        &[text(&again)],
+    ]
+    .concat());
+    let packed = |path| storage::Package::decode(&std::fs::read(path).unwrap()).unwrap();
+    assert_eq!(packed(&again).archives, packed(&package).archives);
+    assert_eq!(packed(&again).archives[0].to_string(), id);
+    let told = format!("{data}\narchive.others = ['{}']", text(&archive));
+    std::fs::write(&next, told).unwrap();
+    let (found, errors) = say(&["get", "-c", text(&next), &url]);
+    assert_eq!(found, copy, "{errors}");
+}
+
 /// When a page was visited.
 fn version_times(scene: &Scene, path: &str) -> Vec<String> {
     let versions = scene.say(&["get", "--versions", &scene.url(path)]);
@@ -69,6 +108,7 @@ fn afterwards() {
     get(&scene);
     exports(&scene);
     exported_rates(&scene);
+    copies_of_hosts_that_moved_are_found(&scene);
     others::parquet_is_read(&scene);
     others::warc_is_read(&scene);
     others::pywb_replays(&scene);

@@ -73,6 +73,18 @@ pub struct Session {
 }
 wire_struct!(Session { robot, incarnation });
 
+impl Session {
+    /// Whether an object of this name is the session's: part of a package or of a snapshot.
+    pub fn stored(&self, name: &str) -> bool {
+        let Self { robot, incarnation } = self;
+        let parts = name.split_once('/');
+        let rest =
+            parts.and_then(|(kind, rest)| ["package", "snapshot"].contains(&kind).then_some(rest));
+        let rest = rest.and_then(|rest| rest.strip_prefix(&format!("{robot}.{incarnation}/")));
+        rest.is_some()
+    }
+}
+
 /// How many registers of names there are in a fleet.
 pub const REGISTERS: u8 = 64;
 

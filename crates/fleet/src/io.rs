@@ -99,6 +99,15 @@ pub enum Input {
         /// For politeness.
         ages: Ages,
     },
+    /// What the store has, as it would be logged: rows, and URLs that were never visited.
+    Surveyed {
+        /// As in [`Output::Survey`].
+        token: Token,
+        /// From the place that was asked for on.
+        records: Vec<Record>,
+        /// The place to ask for next; nothing if that was all.
+        next: Option<u64>,
+    },
     /// Demand and idleness, with every tick, after the outputs of all inputs before were done.
     Load {
         /// Visits wanted at each price.
@@ -170,8 +179,14 @@ pub enum Output {
     Get(Text),
     /// Nobody needs an object any more. Nothing depends on its being removed.
     Remove(Text),
-    /// Write to disk in one commit.
+    /// Nobody needs the session's objects ([`Session::stored`]) any more but these. Nothing depends on it.
+    Sweep(Session, Vec<Text>),
+    /// Write to disk in one commit. One that begins with a [`Record::Checkpoint`] stands for all before it, which may
+    /// be forgotten with it or later.
     Write(u64, Arc<Vec<Record>>),
+    /// Say what the store has from this place on, some of it, as of all commits so far. Places are 0 and what
+    /// [`Input::Surveyed`] says; what comes into the store meanwhile may be left out.
+    Survey(Token, u64),
     /// Look a name up.
     Resolve(Text),
     /// The unit may be asked from this time on, if the gate agrees.

@@ -186,6 +186,24 @@ wire_struct!(Receipt {
     bindings
 });
 
+impl Receipt {
+    /// As several, none of which names more than `most` entries or bindings: whoever was away for long has much to
+    /// thank for, and larger messages are refused.
+    pub fn in_parts(self, most: usize) -> impl Iterator<Item = Self> {
+        let count = self.entries.len().max(self.bindings.len()).div_ceil(most);
+        (0..count).map(move |part| {
+            fn cut<T: Clone>(all: &[T], part: usize, most: usize) -> Vec<T> {
+                all.iter().skip(part * most).take(most).cloned().collect()
+            }
+            Self {
+                session: self.session,
+                entries: cut(&self.entries, part, most),
+                bindings: cut(&self.bindings, part, most),
+            }
+        })
+    }
+}
+
 /// A message in a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {

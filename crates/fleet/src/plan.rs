@@ -65,6 +65,17 @@ wire_struct!(Seat {
 });
 
 impl Seat {
+    /// Of a robot.
+    pub fn session(&self) -> Option<Session> {
+        match self.member {
+            Member::Robot(robot) => Some(Session {
+                robot,
+                incarnation: self.incarnation,
+            }),
+            Member::Group(_) => None,
+        }
+    }
+
     /// An ordinary member.
     pub fn new(member: Member, incarnation: u64, capacity: u32) -> Self {
         Self {
@@ -148,6 +159,18 @@ impl Wire for Plan {
 }
 
 impl Plan {
+    /// The sessions of its member robots.
+    pub fn sessions(&self) -> impl Iterator<Item = Session> {
+        self.seats.iter().filter_map(Seat::session)
+    }
+
+    /// The sessions that are over, and those that are about to be.
+    pub fn gone(&self) -> impl Iterator<Item = Session> {
+        let leaving = (self.seats.iter()).filter(|seat| seat.standing == Standing::Leaving);
+        let leaving = leaving.filter_map(Seat::session);
+        self.dead.iter().copied().chain(leaving)
+    }
+
     /// The first plan of a group that nobody is in yet.
     pub fn founding(group: GroupId, parent: Option<GroupId>) -> Self {
         let mut plan = Self::new(group, Version { number: 1, term: 0 }, RobotId(0));

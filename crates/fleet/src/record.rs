@@ -53,6 +53,10 @@ pub enum Record {
     Snapshot(u64, Snapshot),
     /// An answer of the unit was timed, for those who divide.
     Timed(Unit, Answered),
+    /// All that was committed before comes to what this commit says: nothing before it is needed any more.
+    Checkpoint(Checkpoint),
+    /// The same for whoever drives the robot: where names are, and after how many redirects URLs came.
+    Names(Vec<(Text, IpAddr)>, Vec<(Text, u8)>),
 }
 wire_enum!(Record {
     0 => Admit(parcel),
@@ -74,6 +78,30 @@ wire_enum!(Record {
     16 => Observed(group, observations),
     17 => Snapshot(position, snapshot),
     18 => Timed(unit, answered),
+    19 => Checkpoint(checkpoint),
+    20 => Names(servers, redirects),
+});
+
+/// What no other record of a checkpoint says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The number of the log's first entry that is still needed.
+    pub base: u64,
+    /// The log's entries from there on, as they are written: an engine that forgets is told them again.
+    pub journal: Vec<Arc<[u8]>>,
+    /// The last number that was given to something for others.
+    pub last: u64,
+    /// Those of them that the log has in place of a publication.
+    pub kept: Vec<u64>,
+    /// URLs that were ever taken.
+    pub taken: u64,
+}
+wire_struct!(Checkpoint {
+    base,
+    journal,
+    last,
+    kept,
+    taken
 });
 
 /// What a session's log said up to an entry, in the object store.
@@ -109,6 +137,11 @@ impl Snapshot {
     pub fn all_pieces(&self) -> Vec<Text> {
         (0..self.pieces).map(|index| self.piece(index)).collect()
     }
+}
+
+/// Whether a commit stands for all before it.
+pub fn is_checkpoint(commit: &[Record]) -> bool {
+    matches!(commit.first(), Some(Record::Checkpoint(_)))
 }
 
 impl Record {

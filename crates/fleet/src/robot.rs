@@ -99,7 +99,7 @@ pub struct Robot {
     work: Work,
     leaving: bool,
     /// Objects that nobody needs any more, and when they are removed.
-    rubbish: VecDeque<(Millis, Text)>,
+    rubbish: VecDeque<(Millis, Rubbish)>,
     /// What the lease says next differs from what it said last.
     news: bool,
     tasks: BTreeMap<Token, Task>,
@@ -108,6 +108,14 @@ pub struct Robot {
     plans_changed: bool,
     tally: Tally,
     outputs: Vec<Output>,
+}
+
+/// What nobody needs any more.
+#[derive(Clone, Debug)]
+enum Rubbish {
+    Object(Text),
+    /// All of its objects.
+    Session(Session),
 }
 
 /// What an operation was for.
@@ -129,6 +137,8 @@ enum Task {
     Put(Unit),
     /// A piece of a snapshot.
     PutSnapshot,
+    /// What a snapshot is made of.
+    Survey,
     /// What was read, to a group's partitioner.
     Tell(GroupId, BTreeMap<IpAddr, u64>),
 }
@@ -290,6 +300,11 @@ impl Robot {
                 records,
                 ages,
             } => self.on_exported(token, unit, records, ages),
+            Input::Surveyed {
+                token,
+                records,
+                next,
+            } => self.on_surveyed(token, &records, next),
             Input::Load { demand, idle } => self.on_load(demand, idle),
             Input::Measured { load, responses } => {
                 self.load = load.min(100);
@@ -378,14 +393,55 @@ impl Robot {
     /// name them again.
     fn discard(&mut self, pieces: impl IntoIterator<Item = Text>) {
         let at = self.now + 30 * self.settings.resend;
-        self.rubbish
-            .extend(pieces.into_iter().map(|name| (at, name)));
+        let pieces = pieces.into_iter().map(Rubbish::Object);
+        self.rubbish.extend(pieces.map(|piece| (at, piece)));
+    }
+
+    /// Whatever a session stored and nobody needs then: it is over, or the robot was started anew and does not know
+    /// all that it stored before.
+    fn sweep_after(&mut self, session: Session) {
+        let at = self.now + 30 * self.settings.resend;
+        self.rubbish.push_back((at, Rubbish::Session(session)));
+    }
+
+    /// Objects that the robot counts on, and those that it is going to remove by their names.
+    pub fn objects(&self) -> Vec<Text> {
+        let rubbish = self
+            .rubbish
+            .iter()
+            .filter_map(|(_, rubbish)| match rubbish {
+                Rubbish::Object(name) => Some(name.clone()),
+                Rubbish::Session(_) => None,
+            });
+        self.needed().into_iter().chain(rubbish).collect()
+    }
+
+    fn needed(&self) -> Vec<Text> {
+        let mut needed = self.snapshots.pieces();
+        needed.extend(self.outbox.packages());
+        needed
     }
 
     fn clear_rubbish(&mut self) {
-        while let Some((_, name)) = self.rubbish.pop_front_if(|(at, _)| *at <= self.now) {
-            self.tally.removed += 1;
-            self.outputs.push(Output::Remove(name));
+        while let Some((_, rubbish)) = self.rubbish.pop_front_if(|(at, _)| *at <= self.now) {
+            if let Rubbish::Session(session) = rubbish
+                && Some(session) != self.session
+                && (self.lives(session) || self.plans().any(|plan| plan.dead.contains(&session)))
+            {
+                // it is there without a share, or another group is still at it
+                self.sweep_after(session);
+                continue;
+            }
+            self.outputs.push(match rubbish {
+                Rubbish::Object(name) => {
+                    self.tally.removed += 1;
+                    Output::Remove(name)
+                }
+                Rubbish::Session(session) if Some(session) == self.session => {
+                    Output::Sweep(session, self.needed())
+                }
+                Rubbish::Session(session) => Output::Sweep(session, Vec::new()),
+            });
         }
     }
 
@@ -413,7 +469,7 @@ impl Robot {
                 self.partitioner.answered(&task);
             }
             Task::Ask => self.on_asked(),
-            Task::Heal => {}
+            Task::Heal | Task::Survey => {}
             Task::Send(entries) => self.on_sent(&entries, outcome),
             Task::PassOn(delivery) => self.on_passed_on(delivery, outcome),
             Task::Put(unit) => self.on_put(unit, outcome),
@@ -435,6 +491,7 @@ impl Robot {
         let tick = now >= self.tick_at;
         if tick {
             self.tick_at = now + TICK;
+            self.write_checkpoint();
             self.advance_takeover();
             self.advance_moves();
             self.resend();

@@ -1,17 +1,30 @@
-//! The sent cache: URLs that need not be sent again. It never says "sent" of one that was not:
-//! whole fingerprints, one place for each, and whoever comes later has the place. A collision
-//! costs a duplicate, never a loss.
+//! The sent cache: URLs that need not be sent again. It never says "sent" of one that was not: fingerprints
+//! are whole. It grows with what is sent; beyond its bound it forgets, which costs a duplicate, never a loss.
 
 use partition::hash::stable_hash;
 
-/// Fingerprints of URLs that are in the outbox on disk, or were.
+/// Places to begin with.
+const FIRST: usize = 1 << 8;
+/// Places that are looked at for a fingerprint. With at most half of all places taken hardly any needs more.
+const REACH: usize = 16;
+
+/// Fingerprints of URLs that are in the outbox on disk, or were: 32 to 64 bytes each.
 #[derive(Clone, Debug)]
-pub struct SentCache(Vec<u128>);
+pub struct SentCache {
+    places: Vec<u128>,
+    taken: usize,
+    most: usize,
+}
 
 impl SentCache {
-    /// A cache with so many places.
-    pub fn new(places: usize) -> Self {
-        Self(vec![0; places.max(1)])
+    /// A cache that grows up to so many places.
+    pub fn new(most: usize) -> Self {
+        let most = most.max(1);
+        Self {
+            places: vec![0; FIRST.min(most)],
+            taken: 0,
+            most,
+        }
     }
 
     /// Sent to its register and sent to its server are two things: a registrar that once found
@@ -26,18 +39,54 @@ impl SentCache {
     /// Whether the URL is known to be sent, to its server or to its register.
     pub fn knows(&self, name: &str, path: &str, bound: bool) -> bool {
         let fingerprint = Self::fingerprint(name, path, bound);
-        self.0[self.place(fingerprint)] == fingerprint
+        self.near(fingerprint)
+            .any(|place| self.places[place] == fingerprint)
     }
 
     /// The URL is in the outbox, and that is on disk.
     pub fn enter(&mut self, name: &str, path: &str, bound: bool) {
-        let fingerprint = Self::fingerprint(name, path, bound);
-        let place = self.place(fingerprint);
-        self.0[place] = fingerprint;
+        if 2 * (self.taken + 1) > self.places.len() && self.places.len() < self.most {
+            self.grow();
+        }
+        self.put(Self::fingerprint(name, path, bound));
     }
 
-    fn place(&self, fingerprint: u128) -> usize {
-        (fingerprint % self.0.len() as u128) as usize
+    /// How many URLs it knows.
+    pub fn len(&self) -> usize {
+        self.taken
+    }
+
+    /// Whether it knows none.
+    pub fn is_empty(&self) -> bool {
+        self.taken == 0
+    }
+
+    fn put(&mut self, fingerprint: u128) {
+        let mut near = self.near(fingerprint);
+        let free = near.find(|&place| [0, fingerprint].contains(&self.places[place]));
+        // whoever comes later has the place
+        let place = free.unwrap_or_else(|| self.home(fingerprint));
+        self.taken += usize::from(self.places[place] == 0);
+        self.places[place] = fingerprint;
+    }
+
+    fn grow(&mut self) {
+        let wider = vec![0; (2 * self.places.len()).min(self.most)];
+        let known = std::mem::replace(&mut self.places, wider);
+        self.taken = 0;
+        for fingerprint in known.into_iter().filter(|&known| known != 0) {
+            self.put(fingerprint);
+        }
+    }
+
+    fn home(&self, fingerprint: u128) -> usize {
+        (fingerprint % self.places.len() as u128) as usize
+    }
+
+    /// The places that it may have.
+    fn near(&self, fingerprint: u128) -> impl Iterator<Item = usize> + use<> {
+        let (home, all) = (self.home(fingerprint), self.places.len());
+        (home..home + REACH.min(all)).map(move |place| place % all)
     }
 }
 
@@ -49,13 +98,36 @@ mod tests {
     fn it_forgets_but_never_lies() {
         let mut cache = SentCache::new(64);
         let mut entered = std::collections::BTreeSet::new();
+        let mut forgotten = 0;
         for i in 0..1_000_u32 {
             let path = format!("/{}", i.wrapping_mul(2_654_435_761) % 300);
-            assert!(!cache.knows("host", &path, true) || entered.contains(&path));
+            let known = cache.knows("host", &path, true);
+            assert!(!known || entered.contains(&path));
+            forgotten += usize::from(!known && entered.contains(&path));
             cache.enter("host", &path, true);
             assert!(cache.knows("host", &path, true));
             entered.insert(path);
         }
+        assert!(forgotten > 100 && cache.len() <= 64);
         assert!(!cache.knows("hos", "t/1", true) && !cache.knows("host", "/1", false));
+    }
+
+    /// A large share, each page of which is read twenty times.
+    #[test]
+    fn within_its_bound_it_forgets_next_to_nothing() {
+        let urls = 200_000;
+        let mut cache = SentCache::new(1 << 22);
+        let mut sent = 0;
+        for _ in 0..20 {
+            for url in 0..urls {
+                let path = format!("https://www.example.org/{url}");
+                if !cache.knows("www.example.org", &path, true) {
+                    cache.enter("www.example.org", &path, true);
+                    sent += 1;
+                }
+            }
+        }
+        assert!(sent * 1_000 <= urls * 1_001, "{sent} sent of {urls}");
+        assert!(cache.places.len() <= 4 * urls, "{}", cache.places.len());
     }
 }

@@ -17,7 +17,7 @@ pub(crate) mod weights;
 pub use belief::Belief;
 pub use findings::Findings;
 pub use pace::Pace;
-pub use population::Population;
+pub use population::{Kin, Population};
 pub use posterior::{Posterior, Rate};
 pub use replay::{lasting, observation};
 

@@ -3,8 +3,11 @@
 
 mod kolmogorov;
 mod likelihood;
+mod search;
+mod waits;
 
 pub use kolmogorov::{ks_distance, ks_p_value};
+pub use waits::{Age, OF_WAITS, Wait, fit_waits, rate_of};
 
 use crate::gap::{Gap, GapError, Histogram};
 use std::fmt;

@@ -84,6 +84,18 @@ pub trait Policy: Send {
         None
     }
 
+    /// The page is due then, as somebody else decided by what he knew; until its next visit with an outcome, or for
+    /// about a round if it has none. To be told after it is added.
+    fn promise(&mut self, page: PageId, now: f64, due: f64) {
+        let _ = (page, now, due);
+    }
+
+    /// When the page was promised to be due, while that holds.
+    fn promised(&self, page: PageId) -> Option<f64> {
+        let _ = page;
+        None
+    }
+
     /// What visits to the page have shown of its rate, where the policy keeps it.
     fn findings(&self, page: PageId) -> Option<Findings> {
         let _ = page;

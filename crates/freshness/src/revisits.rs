@@ -23,10 +23,12 @@ use crate::policy::{self, Change, Classes, Knowledge, Next, Outcome, Policy, Set
 use beliefs::Beliefs;
 use ground::{HostId, PageId, Seconds};
 use memo::Memo;
+pub use memo::{break_promise, promise};
 use numbers::{Number, Numbers};
 use record::Record;
 pub use record::numbers_in;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// The most pages that are asked for in vain before the crawler is told to come back later.
 const MOST_REFUSED: usize = 64;
@@ -35,6 +37,9 @@ const BREATH: f64 = 0.05;
 /// Visits that an idle budget may catch up: as a share of a round, and at least.
 const CREDIT: f64 = 0.05;
 const LEAST_CREDIT: f64 = 8.0;
+
+/// Seconds after which a page is due whatever others promised.
+const LONGEST_PROMISE: f64 = 400.0 * 86_400.0;
 
 /// Revisits to the pages of a crawl.
 pub struct Revisits {
@@ -61,6 +66,8 @@ pub struct Rank {
     pub weight: f64,
     /// Its own limits, in place of those of all pages.
     pub limits: Option<Limits>,
+    /// How often it may change in a second, in place of the first guess for all pages.
+    pub guess: Option<f64>,
 }
 
 impl From<f64> for Rank {
@@ -68,6 +75,7 @@ impl From<f64> for Rank {
         Self {
             weight,
             limits: None,
+            guess: None,
         }
     }
 }
@@ -213,14 +221,18 @@ impl Revisits {
         visited: f64,
         memo: Option<&[u8]>,
     ) {
-        let Rank { weight, limits } = rank.into();
+        let Rank {
+            weight,
+            limits,
+            guess,
+        } = rank.into();
         if self.keeps(page) {
             return;
         }
         let read = memo.and_then(Memo::from_bytes);
         let (memo, rest) = read.unwrap_or((Memo::new(visited), Cow::default()));
         let number = self.numbers.give(page, memo.number);
-        self.beliefs.add(number, host, &memo);
+        self.beliefs.add(number, host, &memo, guess);
         let class = self.class(limits);
         self.classes.set(number, class);
         self.policy.set_class(number, class);
@@ -243,6 +255,10 @@ impl Revisits {
         }
         if !restored || memo.visits > 1 {
             self.hold(number);
+        }
+        if let Some(due) = memo.due {
+            let due = due.min(self.clock + LONGEST_PROMISE);
+            self.policy.promise(number, self.clock, due);
         }
     }
 
@@ -369,7 +385,17 @@ impl Revisits {
         let memo = self.beliefs.memo(number, self.findings(number));
         let mut bytes = memo.to_bytes();
         self.policy.memo(number, &mut bytes);
+        if let Some(due) = self.policy.promised(number) {
+            memo::promise(&mut bytes, due);
+        }
         bytes
+    }
+
+    /// When the pages of these hosts are due, for whoever is to have them from now on.
+    pub fn dues(&self, hosts: &BTreeSet<HostId>) -> Vec<(PageId, f64)> {
+        (self.beliefs.pages_of(hosts))
+            .filter_map(|number| Some((self.numbers.page(number), self.policy.due(number)?)))
+            .collect()
     }
 
     /// What is known of all pages together: some kilobytes, and some dozens of bytes a host.

@@ -1,7 +1,10 @@
-//! `evercrawl fit`: what kind of changes a recorded history holds.
+//! `evercrawl fit`: what kind of changes a recorded history holds, or a crawl has seen.
 
 mod findings;
 mod report;
+mod watched;
+
+pub use watched::{Page, Visit};
 
 use crate::simulate::Trace;
 use anyhow::Result;
@@ -16,10 +19,13 @@ const EXAMPLES: &str = "\
 Examples:
   evercrawl fit changes.csv.gz
   evercrawl fit changes.csv.gz --items items.csv.gz --report fit.html
+  evercrawl fit evercrawl-data
 
 Files, plain or gzipped, with a header:
   TRACE    item_id,timestamp_seconds   when each item changed
   --items  item_id,server[,weight]     where each item lives (`host` will do)
+
+Of a crawl, TRACE is its data directory: its visits tell between which two of them a page changed.
 
 Exit codes: 0 success, 1 failure, 2 bad input.";
 
@@ -27,7 +33,7 @@ Exit codes: 0 success, 1 failure, 2 bad input.";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// A recorded history of changes
+    /// A recorded history of changes, or the data directory of a crawl
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
 
@@ -48,21 +54,17 @@ pub struct Arguments {
     json: bool,
 }
 
+/// How the visits to the pages of a crawl are read from its data directory.
+pub type ReadVisits = fn(&Path) -> Result<Vec<Page>>;
+
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<()> {
+pub fn run(arguments: &Arguments, visits: ReadVisits) -> Result<()> {
     let mut inputs: Vec<&Path> = vec![&arguments.trace];
     inputs.extend(arguments.items.as_deref());
     if let Some(report) = &arguments.report {
         check_target(report, &inputs)?;
     }
-    let trace = Trace::read(&arguments.trace, arguments.items.as_deref())?;
-    for warning in &trace.warnings {
-        complain("warning", warning);
-    }
-    if trace.seconds.is_empty() {
-        return Err(BadInput::file(&arguments.trace, "there is no change").into());
-    }
-    let findings = Findings::of(&trace, arguments.least as usize);
+    let findings = find(arguments, visits)?;
     if let Some(path) = &arguments.report {
         let name = arguments.trace.file_name().unwrap_or_default();
         let page = report::html(&name.to_string_lossy(), &findings);
@@ -76,4 +78,25 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         report::text(&findings)
     };
     Ok(terminal::print(&text)?)
+}
+
+fn find(arguments: &Arguments, visits: ReadVisits) -> Result<Findings> {
+    let (path, least) = (&arguments.trace, arguments.least as usize);
+    if path.is_dir() {
+        if let Some(items) = &arguments.items {
+            let reason =
+                "a crawl knows the servers of its pages; --items is for a recorded history";
+            return Err(BadInput::file(items, reason).into());
+        }
+        let none = || BadInput::file(path, "no visit of this crawl has found a change yet");
+        return Ok(Findings::watched(visits(path)?, least).ok_or_else(none)?);
+    }
+    let trace = Trace::read(path, arguments.items.as_deref())?;
+    for warning in &trace.warnings {
+        complain("warning", warning);
+    }
+    if trace.seconds.is_empty() {
+        return Err(BadInput::file(path, "there is no change").into());
+    }
+    Ok(Findings::of(&trace, least))
 }

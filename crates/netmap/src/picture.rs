@@ -3,10 +3,13 @@
 //! Robinson's projection, whose shapes readers know; links are great circles, coloured by how much
 //! RTT they add; what stands at one place is one dot that grows with its number.
 
+mod labels;
 mod projection;
 
 use ground::Point;
-use projection::{HEIGHT, WIDTH, great_circle, project};
+pub use labels::{Label, labels};
+use projection::great_circle;
+pub use projection::{HEIGHT, WIDTH, project};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -67,7 +70,7 @@ pub fn map(title: &str, dots: &[Dot], lines: &[Line]) -> String {
          <g transform=\"translate({MARGIN} {TOP})\">\n",
         escaped(title)
     );
-    draw_earth(&mut svg);
+    svg.push_str(&earth());
     draw_lines(&mut svg, lines);
     draw_dots(&mut svg, dots);
     svg.push_str("</g>\n");
@@ -108,7 +111,9 @@ pub fn shores() -> impl Iterator<Item = (Shore, Vec<Point>)> {
 
 // writing to a string cannot fail, so what `write!` returns is dropped below
 
-fn draw_earth(svg: &mut String) {
+/// Sea, land and the net of degrees, `WIDTH` by `HEIGHT`; classes let a style sheet change the colours.
+pub fn earth() -> String {
+    let mut svg = String::new();
     let point = |latitude, longitude| Point {
         latitude,
         longitude,
@@ -119,7 +124,11 @@ fn draw_earth(svg: &mut String) {
     let edge: Vec<(f64, f64)> = side(180.0)
         .chain(side(-180.0).collect::<Vec<_>>().into_iter().rev())
         .collect();
-    let _ = writeln!(svg, "<path d=\"{}\" fill=\"{SEA}\"/>", path(&edge, true));
+    let _ = writeln!(
+        svg,
+        "<path class=\"sea\" d=\"{}\" fill=\"{SEA}\"/>",
+        path(&edge, true)
+    );
     let mut land = String::new();
     let mut lakes = String::new();
     for (shore, corners) in shores() {
@@ -132,8 +141,8 @@ fn draw_earth(svg: &mut String) {
     }
     let _ = writeln!(
         svg,
-        "<path d=\"{land}\" fill=\"{LAND}\" stroke=\"#bdb9ab\" stroke-width=\"0.6\" \
-         stroke-linejoin=\"round\"/>\n<path d=\"{lakes}\" fill=\"{SEA}\"/>"
+        "<path class=\"land\" d=\"{land}\" fill=\"{LAND}\" stroke=\"#bdb9ab\" stroke-width=\"0.6\" \
+         stroke-linejoin=\"round\"/>\n<path class=\"sea\" d=\"{lakes}\" fill=\"{SEA}\"/>"
     );
     let meridians = (-5..=5).map(|k| side(f64::from(k) * 30.0).collect::<Vec<_>>());
     let parallels = (-2..=2).map(|k| {
@@ -153,6 +162,7 @@ fn draw_earth(svg: &mut String) {
          stroke-width=\"0.6\"/>\n<path d=\"{}\" fill=\"none\" stroke=\"#9aa9b5\"/>",
         path(&edge, true)
     );
+    svg
 }
 
 fn draw_lines(svg: &mut String, lines: &[Line]) {
@@ -195,6 +205,14 @@ fn draw_dots(svg: &mut String, dots: &[Dot]) {
         );
         places.entry(key).or_insert((0, dot)).0 += 1;
     }
+    let robots = places.values().filter(|(_, dot)| dot.kind == Kind::Robot);
+    let robots: Vec<(f64, f64, &str)> = robots
+        .map(|(_, dot)| {
+            let (x, y) = project(dot.point);
+            (x, y, dot.name.as_str())
+        })
+        .collect();
+    let mut names = labels(&robots, WIDTH).into_iter();
     for (count, dot) in places.values() {
         let (x, y) = project(dot.point);
         let size = (*count as f64).sqrt().min(5.0);
@@ -210,17 +228,25 @@ fn draw_dots(svg: &mut String, dots: &[Dot]) {
                  fill-opacity=\"0.85\" stroke=\"#fff\" stroke-width=\"0.7\"/>",
                 2.0 + 1.2 * size
             ),
-            Kind::Robot => writeln!(
-                svg,
-                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"9\" height=\"9\" fill=\"#000\" \
-                 stroke=\"#fff\"/>\n<text x=\"{:.1}\" y=\"{:.1}\" fill=\"#000\" stroke=\"#fff\" \
-                 stroke-width=\"3\" paint-order=\"stroke\">{}</text>",
-                x - 4.5,
-                y - 4.5,
-                x + 8.0,
-                y + 4.0,
-                escaped(&dot.name)
-            ),
+            Kind::Robot => {
+                let name = names.next().unwrap_or(Label {
+                    x: x + 8.0,
+                    y: y + 4.0,
+                    ends: false,
+                });
+                let anchor = if name.ends { "end" } else { "start" };
+                writeln!(
+                    svg,
+                    "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"9\" height=\"9\" fill=\"#000\" \
+                     stroke=\"#fff\"/>\n<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\" \
+                     fill=\"#000\" stroke=\"#fff\" stroke-width=\"3\" paint-order=\"stroke\">{}</text>",
+                    x - 4.5,
+                    y - 4.5,
+                    name.x,
+                    name.y,
+                    escaped(&dot.name)
+                )
+            }
         };
     }
 }

@@ -1,11 +1,12 @@
 //! Judges labelled pairs and sequences of snapshots: precision, recall and F1 of "changed".
 //!
 //! `cargo run -p parse --example pagechanges -- DIRECTORY [--rows] [--wrong] [--show STEP]`, or `--list FILE` for pairs
-//! listed with columns id, service, label, before, after.
+//! listed with columns id, service, label, before, after. `--template` judges again with what pages of one service share
+//! taken for chrome, which the robot does not do: besides its rules, and instead of them.
 
 use parse::change::{Apart, Memory, Verdict};
 use parse::{PageText, Shown};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ struct Step {
     set: &'static str,
     id: String,
     service: String,
+    document: String,
     files: Vec<PathBuf>,
     changed: bool,
     kind: String,
@@ -32,6 +34,9 @@ fn main() {
         steps.extend(sequences(&directory));
         steps
     };
+    if has("--template").is_some() {
+        return with_templates(&steps);
+    }
     let mut scores: BTreeMap<String, Score> = BTreeMap::new();
     let mut out = std::io::stdout().lock();
     if has("--rows").is_some() {
@@ -77,6 +82,58 @@ fn main() {
         for (name, score) in scores {
             let _ = writeln!(out, "{name:<36} {score}");
         }
+    }
+}
+
+/// Judges steps of services with several documents by the template too: a block that another document of the service
+/// has, whenever that was, is chrome. (A crawl would know those of one time; all times hide no less.)
+fn with_templates(steps: &[Step]) {
+    let mut documents: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for step in steps {
+        let of_service = documents.entry(&step.service).or_default();
+        of_service.insert(&step.document);
+    }
+    // the documents that have a block, by service and text
+    let mut having: HashMap<(&str, String), BTreeSet<&str>> = HashMap::new();
+    let mut scores: BTreeMap<String, Score> = BTreeMap::new();
+    let several = |step: &&Step| documents[step.service.as_str()].len() > 1;
+    let mut known: BTreeSet<&Path> = BTreeSet::new();
+    for step in steps.iter().filter(several) {
+        for file in step.files.iter().filter(|file| known.insert(file)) {
+            for block in read(file).1 {
+                let holders = having.entry((&step.service, block.text)).or_default();
+                holders.insert(&step.document);
+            }
+        }
+    }
+    for step in steps.iter().filter(several) {
+        let rules = judge(step) == Verdict::Changed;
+        let last = step.files.len();
+        let [before, after] = [last - 2, last - 1].map(|file| read(&step.files[file]).1);
+        let is_own = |text: &str| {
+            let holders = &having[&(step.service.as_str(), text.to_owned())];
+            holders.len() == 1
+        };
+        // blocks that only one of the two has, and no other document of the service
+        let own = |content: bool| {
+            let of = |blocks: &[Shown]| -> BTreeSet<String> {
+                let blocks = blocks.iter().filter(|block| block.counts || !content);
+                blocks.map(|block| block.text.clone()).collect()
+            };
+            let (before, after) = (of(&before), of(&after));
+            (before.symmetric_difference(&after)).any(|text| is_own(text))
+        };
+        for (name, changed) in [
+            ("rules", rules),
+            ("rules and template", rules && own(true)),
+            ("any text but template", own(false)),
+        ] {
+            let score = scores.entry(format!("{}: {name}", step.set)).or_default();
+            score.count(step.changed, changed);
+        }
+    }
+    for (name, score) in scores {
+        println!("{name:<36} {score}");
     }
 }
 
@@ -177,6 +234,7 @@ fn pairs(directory: &Path) -> Vec<Step> {
             set: "pairs",
             files: vec![file("a0"), file("a"), file("b")],
             service: row["service"].clone(),
+            document: row["document"].clone(),
             changed: row["label"] == "1",
             kind: row["kind"].clone(),
             id,
@@ -190,6 +248,7 @@ fn listed(file: &Path) -> Vec<Step> {
         set: "listed",
         files: vec![PathBuf::from(&row["before"]), PathBuf::from(&row["after"])],
         service: row["service"].clone(),
+        document: row["id"].clone(),
         changed: row["label"] == "1",
         kind: row["service"].clone(),
         id: row["id"].clone(),
@@ -210,6 +269,7 @@ fn sequences(directory: &Path) -> Vec<Step> {
             set: "sequences",
             files: (0..=k).map(file).collect(),
             service: row["service"].clone(),
+            document: row["document"].clone(),
             changed: row["label"] == "1",
             kind: row["kind"].clone(),
             id: format!("{sequence}/{k}"),

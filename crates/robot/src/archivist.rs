@@ -202,10 +202,12 @@ impl Archivist {
                     server,
                     token,
                     wait,
+                    dues,
                 } => exports.push(fleet::Export {
                     server,
                     token,
                     wait,
+                    dues: dues.into_iter().collect(),
                 }),
                 // taken below
                 Write::Fleet => {}

@@ -5,6 +5,7 @@ use crate::reading::look;
 use crate::watch::Watch;
 use bytes::Bytes;
 use fetch::Exchange;
+use parse::change::{Memory, Verdict};
 use parse::{PageText, Shown};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
@@ -14,6 +15,9 @@ use url::Url;
 
 /// The media type of visits that found what was there before.
 const REVISIT: &str = "warc/revisit";
+
+/// Among so many contents the last other one is looked for: each has to be read.
+pub const LOOKED_BACK: usize = 100;
 
 /// What a redirect says besides where it leads is not read.
 const LONGEST_REDIRECT: u64 = 1 << 20;
@@ -65,6 +69,39 @@ impl Copies {
         let digest = &self.entries.get(visit)?.digest;
         let mut earlier = self.entries[..visit].iter();
         earlier.rposition(|entry| entry.digest != *digest && entry.status < 300)
+    }
+
+    /// The last visit before that one which said something else than noise; nothing if none of the last
+    /// [`LOOKED_BACK`] other contents did.
+    pub fn before_in_content(
+        &self,
+        visit: usize,
+        watch: &Watch,
+        url: &Url,
+        limit: u64,
+    ) -> storage::Result<Option<usize>> {
+        let Some(last) = self.read(visit, limit)? else {
+            return Ok(None);
+        };
+        let (text, _) = last.look(watch, url);
+        let mut known: Vec<&str> = vec![&self.entries[visit].digest];
+        for (earlier, entry) in self.entries[..visit].iter().enumerate().rev() {
+            if entry.status >= 300 || known.contains(&entry.digest.as_str()) {
+                continue;
+            }
+            if known.len() > LOOKED_BACK {
+                break;
+            }
+            known.push(&entry.digest);
+            let Some(copy) = self.read(earlier, limit)? else {
+                continue;
+            };
+            let (before, _) = copy.look(watch, url);
+            if Memory::first(&before).judge(&text) == Verdict::Changed {
+                return Ok(Some(earlier));
+            }
+        }
+        Ok(None)
     }
 
     /// What a visit brought, at most `limit` bytes of it; nothing where its content is not in the

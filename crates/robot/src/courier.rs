@@ -19,6 +19,9 @@ use tokio::runtime::Handle;
 /// A look whether the crawl has ended is taken so often.
 const LONGEST_WAIT: f64 = 0.5;
 
+/// Figures for Prometheus that others have of a robot, in its text form.
+pub type Figures = Arc<Mutex<String>>;
+
 /// A robot's place in a fleet.
 pub struct Berth {
     pub(crate) settings: Settings,
@@ -28,6 +31,7 @@ pub struct Berth {
     teller: Sender<Input>,
     subjects: Arc<Mutex<Vec<Subject>>>,
     seam: Arc<OnceLock<SharedSeam>>,
+    pub(crate) figures: Figures,
 }
 
 /// What a bus has of a robot.
@@ -38,6 +42,8 @@ pub struct Mooring {
     pub teller: Sender<Input>,
     /// The robot, for whoever looks at it.
     pub sight: Sight,
+    /// What its metrics are to show besides its own.
+    pub figures: Figures,
 }
 
 /// A look at a robot of a fleet while it works.
@@ -82,6 +88,7 @@ impl Berth {
         let (teller, heard) = channel();
         let subjects = Arc::new(Mutex::new(Vec::new()));
         let seam = Arc::new(OnceLock::new());
+        let figures = Figures::default();
         let berth = Self {
             settings,
             boot,
@@ -90,10 +97,12 @@ impl Berth {
             teller: teller.clone(),
             subjects: subjects.clone(),
             seam: seam.clone(),
+            figures: figures.clone(),
         };
         let mooring = Mooring {
             wishes: wished,
             teller,
+            figures,
             sight: Sight { subjects, seam },
         };
         (berth, mooring)

@@ -13,7 +13,7 @@ use crate::archivist::{Archivist, SharedSeam};
 use crate::barred;
 use crate::clock::Clock;
 use crate::config::{Config, Limits};
-use crate::courier::{Berth, Courier};
+use crate::courier::{Berth, Courier, Figures};
 use crate::drive::{Driver, Heard};
 use crate::keeper::{self, Keeper, Until};
 use crate::link_weights::LinkWeights;
@@ -210,7 +210,8 @@ fn launch(
         .build()
         .map_err(system("starting threads"))?;
     let shown = Arc::new(Mutex::new(Status::default()));
-    let served = Served::open(config, &runtime, &events, &shown)?;
+    let figures = (berth.as_ref()).map_or_else(Figures::default, |berth| berth.figures.clone());
+    let served = Served::open(config, &runtime, &events, (&shown, figures))?;
     let own = match &archive {
         Some(_) if seam.is_some() => Some(identify(&archive_directory(&config.data.0))?),
         _ => None,

@@ -38,7 +38,7 @@ pub mod watch;
 mod webhooks;
 pub mod whole_file;
 
-pub use courier::{Berth, Mooring, Sight};
+pub use courier::{Berth, Figures, Mooring, Sight};
 pub use crawl::{
     Crawl, Mended, StartError, archive_directory, check, check_start, start, start_in_fleet,
     start_within, state_directory,

@@ -347,6 +347,8 @@ pub enum Write {
         token: u64,
         /// Seconds that its address has to be left alone.
         wait: f64,
+        /// When its pages are due.
+        dues: Vec<(PageId, f64)>,
     },
     /// The fleet has commits to be made.
     Fleet,

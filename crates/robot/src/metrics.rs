@@ -3,7 +3,6 @@
 use crate::listen;
 use crate::view::Status;
 use std::fmt::Write;
-use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -11,7 +10,47 @@ use tokio::net::{TcpListener, TcpStream};
 pub fn text(status: &Status) -> String {
     let mut out = String::new();
     let s = status;
-    let gauges = [
+    let mut put = |name: &str, kind: &str, help: &str, value: f64| {
+        let _ = writeln!(out, "# HELP evercrawl_{name} {help}");
+        let _ = writeln!(
+            out,
+            "# TYPE evercrawl_{name} {kind}\nevercrawl_{name} {value}"
+        );
+    };
+    for (name, help, value) in gauges(s) {
+        put(name, "gauge", help, value as f64);
+    }
+    for (name, help, value) in counters(s) {
+        put(name, "counter", help, value as f64);
+    }
+    put(
+        "revisit_budget",
+        "gauge",
+        "Revisits per second allowed.",
+        s.revisit_budget,
+    );
+    if let Some(freshness) = s.estimated_freshness {
+        let help = "Share of copies that are current, by the model.";
+        put("estimated_freshness", "gauge", help, freshness);
+    }
+    if !s.failures.is_empty() {
+        let _ = writeln!(
+            out,
+            "# HELP evercrawl_failures_total Visits without a copy, by cause."
+        );
+        let _ = writeln!(out, "# TYPE evercrawl_failures_total counter");
+    }
+    for (cause, count) in &s.failures {
+        let _ = writeln!(out, "evercrawl_failures_total{{cause=\"{cause}\"}} {count}");
+    }
+    out
+}
+
+/// A name, what it means, and its value.
+type Figure = (&'static str, &'static str, u64);
+
+fn gauges(s: &Status) -> Vec<Figure> {
+    vec![
         ("hosts", "Hosts known.", s.hosts),
         (
             "unopened_hosts",
@@ -21,6 +60,11 @@ pub fn text(status: &Status) -> String {
         ("pages_known", "Pages admitted.", s.pages_known),
         ("pages_fetched", "Pages with a copy.", s.pages_fetched),
         ("pages_gone", "Pages that are gone.", s.pages_gone),
+        (
+            "pages_elsewhere",
+            "Pages that another robot has.",
+            s.pages_elsewhere,
+        ),
         (
             "pages_excluded",
             "Pages not to be fetched.",
@@ -42,9 +86,28 @@ pub fn text(status: &Status) -> String {
             "Copies never compared with a second visit.",
             s.never_revisited,
         ),
-    ];
-    let counters = [
+        ("requisites_known", "What pages embed.", s.requisites.known),
+        (
+            "requisites_fetched",
+            "What pages embed and is archived.",
+            s.requisites.fetched,
+        ),
+    ]
+}
+
+fn counters(s: &Status) -> Vec<Figure> {
+    vec![
         ("requests_total", "Requests made.", s.requests),
+        (
+            "refused_from_peers_total",
+            "URLs and rows of other robots that were not taken.",
+            s.refused_from_peers,
+        ),
+        (
+            "unlearnt_total",
+            "Pages that came from other robots without what was learnt of them.",
+            s.unlearnt,
+        ),
         ("bytes_total", "Bytes of bodies received.", s.bytes),
         ("first_visits_total", "First visits.", s.first_visits),
         ("revisits_total", "Revisits.", s.revisits),
@@ -73,59 +136,13 @@ pub fn text(status: &Status) -> String {
             "Copies cut by the limits of bytes.",
             s.cut_bodies,
         ),
-    ];
-    let mut put = |name: &str, kind: &str, help: &str, value: f64| {
-        let _ = writeln!(out, "# HELP evercrawl_{name} {help}");
-        let _ = writeln!(
-            out,
-            "# TYPE evercrawl_{name} {kind}\nevercrawl_{name} {value}"
-        );
-    };
-    for (name, help, value) in gauges.into_iter().chain(requisites(s)) {
-        put(name, "gauge", help, value as f64);
-    }
-    for (name, help, value) in counters {
-        put(name, "counter", help, value as f64);
-    }
-    put(
-        "revisit_budget",
-        "gauge",
-        "Revisits per second allowed.",
-        s.revisit_budget,
-    );
-    if let Some(freshness) = s.estimated_freshness {
-        let help = "Share of copies that are current, by the model.";
-        put("estimated_freshness", "gauge", help, freshness);
-    }
-    if !s.failures.is_empty() {
-        let _ = writeln!(
-            out,
-            "# HELP evercrawl_failures_total Visits without a copy, by cause."
-        );
-        let _ = writeln!(out, "# TYPE evercrawl_failures_total counter");
-    }
-    for (cause, count) in &s.failures {
-        let _ = writeln!(out, "evercrawl_failures_total{{cause=\"{cause}\"}} {count}");
-    }
-    out
-}
-
-/// What pages embed.
-fn requisites(s: &Status) -> [(&'static str, &'static str, u64); 2] {
-    let fetched = "What pages embed and is archived.";
-    [
-        ("requisites_known", "What pages embed.", s.requisites.known),
-        ("requisites_fetched", fetched, s.requisites.fetched),
     ]
 }
 
-pub(crate) async fn serve(listener: TcpListener, shown: Arc<Mutex<Status>>) {
+/// Serves figures to whoever asks for them, for ever.
+pub async fn serve(listener: TcpListener, figures: impl Fn() -> String) {
     let accept = |context: &mut std::task::Context<'_>| listener.poll_accept(context);
-    listen::serve(accept, |(stream, _)| {
-        let status = shown.lock().map(|shown| shown.clone()).unwrap_or_default();
-        answer(stream, text(&status))
-    })
-    .await;
+    listen::serve(accept, |(stream, _)| answer(stream, figures())).await;
 }
 
 async fn answer(mut stream: TcpStream, figures: String) -> std::io::Result<()> {

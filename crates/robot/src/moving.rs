@@ -3,7 +3,8 @@
 //! Instants become ages: how long a host wants to be left alone from now on, for how long its robots.txt still
 //! holds. What comes from others is checked before any of it is used.
 //!
-//! What was learnt of a page goes with it. What is known of all pages together goes with all hosts: an empty crawl
+//! What was learnt of a page goes with it, and in a fleet when it is due: the next owner keeps to that until its next
+//! visit. What is known of all pages together goes with all hosts: an empty crawl
 //! that takes all of them over decides as the one that they came from would. A crawl that has pages of its own
 //! decides by what it knows of all.
 
@@ -11,6 +12,7 @@ use crate::archivist::MOST_HALVED;
 use crate::clock::{Clock, Now};
 use crate::config::Config;
 use crate::keeper::{self, KeptHost};
+use crate::seam::name_of;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use frontier::key::parse_link;
@@ -18,8 +20,12 @@ use frontier::politeness::Courtesy;
 use frontier::robots::{LONGEST_LIFE, Standing, Verdict};
 use frontier::trap::Halved;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::net::IpAddr;
 use storage::{
-    ArchiveId, HostId, HostRow, Package, PackedPage, PageAddress, PageRow, Reader, Store, Unpacked,
+    ArchiveId, HostId, HostRow, Package, PackedPage, PageAddress, PageId, PageRow, PageState,
+    Reader, Store, Unpacked,
 };
 use url::{Position, Url};
 
@@ -249,18 +255,25 @@ pub fn time_of(record: &[u8]) -> Now {
     Clock::start(keeper::clock_stood(record).as_ref()).now()
 }
 
-/// All that is known of these hosts, as bytes for another crawl. Copies stay in the archive `own`.
+/// All that is known of these hosts, as bytes for another crawl. Copies stay in the archive `own`. Pages that
+/// are said to be due are due at the same time there, whatever that crawl knows of others.
 pub fn export(
     reader: &Reader,
     hosts: &[HostId],
     own: Option<ArchiveId>,
     now: Now,
+    dues: &BTreeMap<PageId, f64>,
 ) -> storage::Result<Vec<u8>> {
     let moved = |row: &HostRow| {
         let kept: KeptHost = serde_json::from_slice(&row.blob).unwrap_or_default();
         serde_json::to_vec(&MovedHost::of(kept, now.at)).expect("plain values")
     };
-    let mut package = reader.pack(hosts, own, moved)?;
+    let promised = |page: PageId, row: &mut PageRow| {
+        if let Some(&due) = dues.get(&page) {
+            freshness::revisits::promise(&mut row.memo, due);
+        }
+    };
+    let mut package = reader.pack(hosts, own, moved, promised)?;
     let about = About {
         clock_ahead: clock_ahead(now),
         of_all: OfAll::of(reader, &package)?,
@@ -269,58 +282,107 @@ pub fn export(
     package.encode()
 }
 
-/// What is known of one page after a visit, for whoever takes over if this robot's disk dies: nothing of its host,
-/// and no copy, which would die with it; so the next visit is not conditional.
+/// What is known of a page, for whoever takes over if this robot's disk dies: no copy, which would die with it; so
+/// the next visit is not conditional.
+fn without_copy(row: &PageRow) -> PageRow {
+    let mut row = row.clone();
+    row.redirect_to = None;
+    if row.place.take().is_some() | row.away.take().is_some() {
+        (row.etag, row.modified, row.copied) = (None, None, None);
+    }
+    row.as_it_travels()
+}
+
+/// Pages as they are logged: nothing is said of their hosts.
+fn logged(
+    mut pages: Vec<(String, PageAddress, Option<PageRow>)>,
+    now: Now,
+) -> storage::Result<Vec<u8>> {
+    let about = About {
+        clock_ahead: clock_ahead(now),
+        of_all: None,
+    };
+    let origins = pages.iter().map(|(origin, ..)| origin.clone());
+    let mut origins: Vec<String> = origins.collect();
+    origins.sort_unstable();
+    origins.dedup();
+    pages.sort_by(|a, b| a.1.url.cmp(&b.1.url));
+    let pages = pages.into_iter().map(|(origin, address, row)| PackedPage {
+        host: origins.partition_point(|other| *other < origin) as u32,
+        url: address.url,
+        depth: address.depth,
+        from: None,
+        added: address.added,
+        row: row.as_ref().map(without_copy),
+    });
+    let package = Package {
+        about: serde_json::to_vec(&about).expect("plain values"),
+        pages: pages.collect(),
+        hosts: (origins.into_iter())
+            .map(|name| HostRow {
+                name,
+                blob: Vec::new(),
+            })
+            .collect(),
+        ..Package::default()
+    };
+    package.encode()
+}
+
+/// What is known of one page after a visit, for the log.
 pub(crate) fn log_entry(
     origin: &str,
     address: &PageAddress,
     row: &PageRow,
     now: Now,
 ) -> storage::Result<Vec<u8>> {
-    let mut row = row.clone();
-    row.redirect_to = None;
-    if row.place.take().is_some() | row.away.take().is_some() {
-        (row.etag, row.modified, row.copied) = (None, None, None);
-    }
-    let about = About {
-        clock_ahead: clock_ahead(now),
-        of_all: None,
-    };
-    let package = Package {
-        about: serde_json::to_vec(&about).expect("plain values"),
-        hosts: vec![HostRow {
-            name: origin.to_owned(),
-            blob: Vec::new(),
-        }],
-        pages: vec![PackedPage {
-            url: address.url.clone(),
-            host: 0,
-            depth: address.depth,
-            from: None,
-            added: address.added,
-            row: Some(row.as_it_travels()),
-        }],
-        ..Package::default()
-    };
-    package.encode()
+    let page = (origin.to_owned(), address.clone(), Some(row.clone()));
+    logged(vec![page], now)
 }
 
-/// Which pages a package is about: of two about the same the older one need not be kept.
-pub(crate) fn pages_of(bytes: &[u8]) -> u64 {
-    let Ok(package) = Package::decode(bytes) else {
-        return u64::from_le_bytes(storage::digest(bytes)[..8].try_into().expect("8 bytes"));
-    };
-    let urls = package
-        .pages
-        .iter()
-        .flat_map(|page| [page.url.as_bytes(), &[0]]);
-    let silent = package
-        .hosts
-        .iter()
-        .map(|host| u8::from(host.blob.is_empty()));
-    // what is said of hosts is not said again by the row of a page
-    let urls: Vec<u8> = urls.flatten().copied().chain(silent).collect();
-    u64::from_le_bytes(storage::digest(&urls)[..8].try_into().expect("8 bytes"))
+/// What would be logged of up to `most` pages from number `from` on, by server: those that are elsewhere are another's,
+/// and those that cannot be read would be lost with the disk.
+pub(crate) fn survey(
+    reader: &Reader,
+    from: PageId,
+    most: u32,
+    server: impl Fn(&str) -> Option<IpAddr>,
+    now: Now,
+) -> storage::Result<Vec<(IpAddr, Vec<u8>)>> {
+    let end = reader.page_count()?.min(from.0.saturating_add(most));
+    let mut hosts: BTreeMap<HostId, Option<(String, IpAddr)>> = BTreeMap::new();
+    let mut servers: BTreeMap<IpAddr, Vec<_>> = BTreeMap::new();
+    for page in (from.0..end).map(PageId) {
+        let (Ok(address), Ok(row)) = (reader.address(page), reader.page(page)) else {
+            continue;
+        };
+        if row
+            .as_ref()
+            .is_some_and(|row| row.state == PageState::Elsewhere)
+        {
+            continue;
+        }
+        let host = match hosts.entry(address.host) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(vacant) => {
+                let origin = reader.host(address.host)?.map(|row| row.name);
+                vacant.insert(origin.and_then(|origin| {
+                    let at = server(name_of(&Url::parse(&origin).ok()?))?;
+                    Some((origin, at))
+                }))
+            }
+        };
+        if let Some((origin, server)) = host {
+            // a row that says nothing is that of a page that came back untried
+            let row = row.filter(|row| *row != PageRow::default());
+            let pages = servers.entry(*server).or_default();
+            pages.push((origin.clone(), address, row));
+        }
+    }
+    let servers = servers.into_iter();
+    servers
+        .map(|(server, pages)| Ok((server, logged(pages, now)?)))
+        .collect()
 }
 
 /// What came of taking hosts over.

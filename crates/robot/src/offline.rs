@@ -6,7 +6,7 @@ pub use crate::keeper::KeptHost;
 use crate::keeper::{self, robots_word, wait_after_failure};
 use crate::overrides::Overrides;
 use crate::view::{HostView, PageWait, RequisiteCounts, Status};
-use freshness::revisits::Revisits;
+use freshness::revisits::{Rank, Revisits};
 use frontier::politeness::Interval;
 use frontier::scope::Scope;
 use frontier::trap::Traps;
@@ -85,6 +85,7 @@ impl Offline {
         let (pages, copies) = (self.counts.pages_known, self.counts.pages_fetched);
         let most = (SAMPLE * pages / copies.max(1)).clamp(SAMPLE, MOST_READ);
         let (revisits, sampled) = (&mut self.revisits, &mut self.sampled);
+        let (reader, overrides) = (&self.reader, &self.overrides);
         let mut damaged = 0;
         self.reader.sample(
             most as u32,
@@ -93,7 +94,7 @@ impl Offline {
                 Ok(copied) => {
                     if let Some(copied) = copied {
                         sampled.push((copied.page, copied.host));
-                        copied.keep(revisits, now);
+                        copied.keep(revisits, now, guess(overrides, reader, copied.page));
                     }
                 }
                 Err(_) => damaged += 1,
@@ -135,7 +136,8 @@ impl Offline {
         let (host_id, copied) = self.reader.brief(page, |b| (b.host, Copied::of(&b)))?;
         if let Some(copied) = copied {
             // unless it is part of the sample
-            copied.keep(&mut self.revisits, now);
+            let guess = guess(&self.overrides, &self.reader, page);
+            copied.keep(&mut self.revisits, now, guess);
         }
         let row = self.reader.host(host_id)?;
         let asked_for = |row: &HostRow| host(&row.blob).courtesy.not_before;
@@ -221,11 +223,24 @@ impl Copied {
         })
     }
 
-    fn keep(&self, revisits: &mut Revisits, now: Now) {
+    fn keep(&self, revisits: &mut Revisits, now: Now, guess: Option<f64>) {
         let visited = now.from_wall(self.visited).min(now.at);
         let memo = Some(&self.memo[..]).filter(|memo| !memo.is_empty());
-        revisits.keep(now.at, self.page, self.host, 1.0, visited, memo);
+        let rank = Rank {
+            guess,
+            ..Rank::from(1.0)
+        };
+        revisits.keep(now.at, self.page, self.host, rank, visited, memo);
     }
+}
+
+/// How often a rule guesses a page to change; URLs are read only where there is such a rule.
+fn guess(overrides: &Overrides, reader: &Reader, page: PageId) -> Option<f64> {
+    if !overrides.guess() {
+        return None;
+    }
+    let url = Url::parse(&reader.address(page).ok()?.url).ok()?;
+    overrides.page(&url).rank.guess
 }
 
 /// When a page is tried again at the earliest whose last visit failed, or which is gone; in seconds since the epoch.
@@ -266,6 +281,12 @@ pub(crate) fn chain_before(reader: &Reader, page: PageId) -> storage::Result<(us
         at = from;
     }
     Ok((MOST_REDIRECTS, at))
+}
+
+/// How many links were too long to follow, and how many copies ended at the limits, with links after them that nobody
+/// knows.
+pub fn cut(reader: &Reader) -> storage::Result<(u64, u64)> {
+    Ok(keeper::cut(&reader.learnt()?))
 }
 
 /// Whether a seed that is a page alone redirects to it, perhaps by way of others.

@@ -35,6 +35,7 @@ pub struct Overrides {
     least_interval: Sheet<f64>,
     most_interval: Sheet<f64>,
     least_chance: Sheet<f64>,
+    first_guess_days: Sheet<f64>,
     count: Sheet<Count>,
     gone_days: Sheet<f64>,
     /// How much may be had of what fits.
@@ -75,9 +76,15 @@ impl Overrides {
             && self.least_interval.rules.is_empty()
             && self.most_interval.rules.is_empty()
             && self.least_chance.rules.is_empty()
+            && self.first_guess_days.rules.is_empty()
             && self.count.rules.is_empty()
             && self.gone_days.rules.is_empty()
             && self.quotas.is_empty()
+    }
+
+    /// Whether rules guess how often some pages change.
+    pub(crate) fn guess(&self) -> bool {
+        !self.first_guess_days.rules.is_empty()
     }
 
     /// How a page is treated that no rule is about.
@@ -105,10 +112,12 @@ impl Overrides {
             most_interval: most.map_or(self.most_interval.usual, |found| found.value),
             least_chance: chance.map_or(self.least_chance.usual, |found| found.value),
         };
+        let guess = self.first_guess_days.found(url);
         PageTerms {
             rank: Rank {
                 weight: *self.weight.of(url),
                 limits: own.then_some(limits),
+                guess: guess.map(|found| 1.0 / (found.value * 86_400.0)),
             },
             minor_counts: *self.count.of(url) == Count::Body,
             gone_seconds: self.gone_days.of(url) * 86_400.0,
@@ -181,6 +190,7 @@ impl Overrides {
             self.least_interval.told(url),
             self.most_interval.told(url),
             self.least_chance.told(url),
+            self.first_guess_days.told(url),
             self.count.told(url),
             self.gone_days.told(url),
             self.quotas.pages.told(url),

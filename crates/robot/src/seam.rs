@@ -12,9 +12,9 @@ use fleet::flaw::Flaw;
 use fleet::identity::{Millis, Text, Unit};
 use fleet::io::{Input, Output, Token};
 use fleet::parcel::{Errand, Parcel};
-use fleet::record::Record;
+use fleet::record::{Record, is_checkpoint};
 use fleet::robot::{Robot, Settings, Share};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 use storage::{ENTRY_LIMIT, Store};
@@ -42,8 +42,10 @@ pub struct Seam {
     now: Now,
     /// Where the names are whose URLs we have.
     servers: HashMap<Text, IpAddr>,
-    /// URLs that came after redirects at other robots, until somebody takes them.
-    redirected: Vec<(Text, u8)>,
+    /// URLs that came after redirects at other robots, and how many.
+    redirected: BTreeMap<Text, u8>,
+    /// Questions for what the store has.
+    surveys: VecDeque<(Token, u64)>,
     commits: VecDeque<Commit>,
     wishes: Vec<Output>,
     orders: Vec<Order>,
@@ -78,15 +80,12 @@ impl Seam {
         flaw: Option<Flaw>,
     ) -> storage::Result<Self> {
         let disk = committed(store)?;
-        let settings = Settings {
-            row_key: crate::moving::pages_of,
-            ..settings
-        };
         let mut seam = Self {
             fleet: Robot::flawed(settings, boot, millis(now), &disk, flaw),
             now,
             servers: HashMap::new(),
-            redirected: Vec::new(),
+            redirected: BTreeMap::new(),
+            surveys: VecDeque::new(),
             commits: VecDeque::new(),
             wishes: Vec::new(),
             orders: Vec::new(),
@@ -95,12 +94,6 @@ impl Seam {
         };
         for record in disk.iter().flat_map(|commit| commit.iter()) {
             seam.learn_servers(record);
-            if let Record::Admit(parcel) = record
-                && parcel.redirects > 0
-            {
-                let url = parcel.url.clone();
-                seam.redirected.push((url, parcel.redirects));
-            }
         }
         Ok(seam)
     }
@@ -111,6 +104,16 @@ impl Seam {
                 if let Some(server) = parcel.server {
                     self.bind(parcel.name.clone(), server);
                 }
+                if parcel.redirects > 0 {
+                    let url = parcel.url.clone();
+                    self.redirected.insert(url, parcel.redirects);
+                }
+            }
+            Record::Names(servers, redirected) => {
+                for (name, server) in servers {
+                    self.bind(name.clone(), *server);
+                }
+                self.redirected.extend(redirected.iter().cloned());
             }
             Record::Row(Unit::Server(server), bytes) => {
                 // what cannot be read is not taken either
@@ -178,6 +181,7 @@ impl Seam {
                 // registers have no pages, and pages go with the record that says so
                 Output::Open(..) | Output::Close(..) | Output::Forget(_) => {}
                 Output::Reset => self.over = true,
+                Output::Survey(token, from) => self.surveys.push_back((token, from)),
                 wish => self.wishes.push(wish),
             }
         }
@@ -235,23 +239,35 @@ impl Seam {
         !self.orders.is_empty()
     }
 
-    /// Whether something is to be committed.
+    /// Whether something is to be committed, or the store to be asked.
     pub fn has_commits(&self) -> bool {
-        !self.commits.is_empty()
+        !self.commits.is_empty() || !self.surveys.is_empty()
+    }
+
+    pub(crate) fn next_survey(&mut self) -> Option<(Token, u64)> {
+        self.surveys.pop_front()
     }
 
     pub(crate) fn next_commit(&mut self) -> Option<Commit> {
-        let commit = self.commits.pop_front()?;
-        if !commit.own {
-            for record in commit.records.iter() {
+        let mut commit = self.commits.pop_front()?;
+        if is_checkpoint(&commit.records) {
+            // it stands for what was said of names as well
+            let servers = self.servers.iter().map(|(n, s)| (n.clone(), *s));
+            let redirected = self.redirected.iter().map(|(url, n)| (url.clone(), *n));
+            let names = Record::Names(servers.collect(), redirected.collect());
+            Arc::make_mut(&mut commit.records).push(names);
+        }
+        for record in commit.records.iter() {
+            // where our own pages are is known
+            if !commit.own || matches!(record, Record::Admit(_)) {
                 self.learn_servers(record);
             }
         }
         Some(commit)
     }
 
-    pub(crate) fn take_redirected(&mut self) -> Vec<(Text, u8)> {
-        std::mem::take(&mut self.redirected)
+    pub(crate) fn redirected(&self) -> &BTreeMap<Text, u8> {
+        &self.redirected
     }
 
     /// A page of ours was visited: its row, for those who take over, and URLs that are not known here.

@@ -1,8 +1,11 @@
 //! Objects: the engine's own object store, which keeps a digest of each.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use fleet::identity::{Session, Text};
 use fleet::io::Outcome;
+use futures_util::StreamExt;
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
@@ -50,6 +53,33 @@ impl Inner {
             (bytes.len() == size).then(|| Arc::from(bytes))
         };
         timeout(self.layout.attempt * LONGER, read).await.ok()?
+    }
+
+    pub(super) async fn sweep(&self, session: Session, needed: &[Text]) -> Outcome {
+        let needed: HashSet<&str> = needed.iter().map(|name| &**name).collect();
+        let sweep = async {
+            let store = self
+                .home
+                .get_object_store(self.names.objects())
+                .await
+                .ok()?;
+            let mut listed = store.list().await.ok()?;
+            let mut names = Vec::new();
+            while let Some(object) = listed.next().await {
+                let name = object.ok()?.name;
+                if session.stored(&name) && !needed.contains(&*name) {
+                    names.push(name);
+                }
+            }
+            for name in names {
+                store.delete(&name).await.ok()?;
+            }
+            Some(())
+        };
+        match timeout(self.layout.attempt * LONGER, sweep).await {
+            Ok(Some(())) => Outcome::Done(0),
+            _ => Outcome::Unknown,
+        }
     }
 
     pub(super) async fn remove(&self, name: &str) -> Outcome {

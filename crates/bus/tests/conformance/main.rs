@@ -1,6 +1,7 @@
 //! What a bus promises, of the model and of real servers, which the tests start and end.
 
 mod faults;
+mod leaf;
 mod rig;
 mod security;
 mod servers;

@@ -176,7 +176,7 @@ pub fn free_ports(count: usize) -> Vec<u16> {
     listeners.iter().map(port).collect()
 }
 
-async fn listens(port: u16) {
+pub async fn listens(port: u16) {
     for _ in 0..100 {
         if tokio::net::TcpStream::connect(("127.0.0.1", port))
             .await

@@ -325,11 +325,15 @@ async fn full_is_refused(bus: &impl Bus) {
     assert!(bus.tally().full.get() >= 3);
     revision(bus.publish(here, &numbered(1)).await);
     let mut arrivals = bus.consume(away).await.expect("a reader");
+    // on a busy machine an acknowledgement comes late, and its message comes twice
     let mut seen = BTreeSet::new();
-    for _ in 0..most {
+    for _ in 0..10 * most {
         let delivered = next_message(&mut arrivals).await;
         seen.insert(number(&delivered.message));
         delivered.acknowledge();
+        if seen.len() as u64 >= most {
+            break;
+        }
     }
     assert_eq!(seen, (0..most).collect(), "what was refused was not stored");
     // acknowledgements need not have come to the end yet
@@ -339,7 +343,15 @@ async fn full_is_refused(bus: &impl Bus) {
         }
         sleep(Duration::from_millis(100)).await;
     }
-    assert_eq!(number(&next_message(&mut arrivals).await.message), 1_000);
+    loop {
+        let delivered = next_message(&mut arrivals).await;
+        let number = number(&delivered.message);
+        if number == 1_000 {
+            break;
+        }
+        assert!(number < most, "{number} was refused and came all the same");
+        delivered.acknowledge();
+    }
     // larger than any message may be
     let url = fleet::parcel::Parcel::new("a.test".into(), "x".repeat(limits::MESSAGE).into());
     let large = Message::Batch(Batch {
@@ -452,6 +464,23 @@ async fn objects_are_whole(bus: &impl Bus) {
         bus.put("large", bytes(1, PIECE + 1)).await,
         Outcome::Refused
     );
+    // all that a session stored but what is still needed, and nothing of others
+    let (swept, other) = (session(61), session(6));
+    let of = |kind: &str, session: Session, rest: &str| {
+        format!("{kind}/{}.{}/{rest}", session.robot, session.incarnation)
+    };
+    let gone = [of("package", swept, "1/0"), of("snapshot", swept, "2/0")];
+    let stay = [of("snapshot", swept, "3/0"), of("package", other, "1/0")];
+    for name in gone.iter().chain(&stay) {
+        revision(bus.put(name, bytes(5, 10)).await);
+    }
+    revision(bus.sweep(swept, &[stay[0].as_str().into()]).await);
+    for name in gone {
+        assert_eq!(bus.get(&name).await, None, "{name}");
+    }
+    for name in stay {
+        assert_eq!(bus.get(&name).await, Some(bytes(5, 10)), "{name}");
+    }
 }
 
 async fn questions_are_answered(bus: &impl Bus) {

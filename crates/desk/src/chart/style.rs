@@ -32,8 +32,13 @@ const KNOWN: [(&str, usize); 16] = [
 /// The colour of each line: its own where it has one, else the next that is free.
 pub(super) fn colours(lines: &[Line]) -> Vec<&'static str> {
     let own = |line: &Line| {
+        // a bound that a policy reaches is drawn as that policy
+        let named = line
+            .name
+            .rsplit_once("= ")
+            .map_or(&*line.name, |(_, is)| is);
         let is_it = |name: &str| {
-            let rest = line.name.strip_prefix(name);
+            let rest = named.strip_prefix(name);
             rest.is_some_and(|rest| !rest.starts_with(|c: char| c == '-' || c.is_alphanumeric()))
         };
         KNOWN
@@ -57,8 +62,13 @@ pub(super) fn colours(lines: &[Line]) -> Vec<&'static str> {
     lines.iter().map(colour).collect()
 }
 
+/// The colour of a robot in maps and charts; black is left to bounds and texts.
+pub fn robot_colour(number: usize) -> &'static str {
+    COLOURS[1 + number % (COLOURS.len() - 1)]
+}
+
 /// A marker; lines take turns with the shapes.
-pub(super) fn marker(which: usize, x: f64, y: f64, colour: &str) -> String {
+pub fn marker(which: usize, x: f64, y: f64, colour: &str) -> String {
     let outline = |path: String| format!("<path d=\"{path}\" fill=\"{colour}\"/>");
     let hollow = |path: String| {
         format!("<path d=\"{path}\" fill=\"#fff\" stroke=\"{colour}\" stroke-width=\"1.6\"/>")
@@ -110,6 +120,11 @@ mod tests {
                 .all(|(k, colour)| k == 2 || *colour != alone[0])
         );
         assert_eq!(colours(&[line("uniform (impolite)")]), alone);
+        assert_eq!(
+            colours(&[line("polite bound = uniform")]),
+            alone,
+            "reached by it"
+        );
         assert_ne!(
             colours(&[line("random-uniform"), line("uniform")])[0],
             alone[0]

@@ -7,7 +7,7 @@ use robot::config::Config;
 
 /// The commands of a block: whole lines of `sh`, lines behind a prompt elsewhere.
 fn commands(block: &Block) -> Vec<String> {
-    let lines = block.text.replace("\\\n", " ");
+    let lines = block.text.replace("\\\n> ", " ").replace("\\\n", " ");
     let commands = lines.lines().filter_map(|line| match &*block.language {
         "sh" => Some(line.trim()),
         "console" | "text" => line.strip_prefix("$ "),

@@ -1,5 +1,6 @@
 //! What a crawl that fetches everything once did not get, and why.
 
+use crate::scope::Judge;
 use anyhow::Result;
 use frontier::scope::Scope;
 use robot::config::Config;
@@ -9,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::path::Path;
 use storage::{HostId, PageBrief, PageId, PageState, Reader};
+use url::Url;
 
 /// As many are named; the others are counted.
 const NAMED: usize = 1000;
@@ -85,6 +87,7 @@ impl Missing {
         let seeds = Seeds::find(&reader, config)?;
         let mut missing = Self::default();
         let mut named = Vec::new();
+        let mut gone = Vec::new();
         let mut untried: HashMap<HostId, Vec<PageId>> = HashMap::new();
         reader.scan(
             |brief| {
@@ -100,12 +103,22 @@ impl Missing {
                 let Some(why) = why else { return };
                 missing.count += 1;
                 match why {
+                    Why::Gone(status) => gone.push((page, status)),
                     Why::Untried(host) => untried.entry(host).or_default().push(page),
                     why if named.len() < NAMED => named.push((page, why)),
                     _ => {}
                 }
             },
         )?;
+        // nobody asks for them again at a start, so that they do not know of a seed that was removed since
+        let judge = Judge::new(config, Some(&reader))?;
+        for (page, status) in gone {
+            if !belongs(&reader, &judge, page)? {
+                missing.count -= 1;
+            } else if named.len() < NAMED {
+                named.push((page, Why::Gone(status)));
+            }
+        }
         // of hosts in trouble they are named
         for (host, pages) in untried {
             if words(&reader, &Why::Untried(host)).1 == Prospect::Open {
@@ -135,6 +148,16 @@ impl Missing {
         }
         Ok(missing)
     }
+}
+
+/// Whether a page is in scope.
+fn belongs(reader: &Reader, judge: &Judge, page: PageId) -> Result<bool> {
+    let address = reader.address(page)?;
+    let Ok(url) = Url::parse(&address.url) else {
+        return Ok(true);
+    };
+    Ok(judge.scope.judge(&url, address.depth).is_in()
+        || offline::is_meant(reader, page, &address, &judge.scope))
 }
 
 /// The pages of the seeds, and those that they redirect to.
@@ -189,6 +212,7 @@ fn why(brief: &PageBrief, seeds: &Seeds) -> Option<Why> {
 
 fn words(reader: &Reader, why: &Why) -> (String, Prospect) {
     match why {
+        Why::Failed(robot::cause::MISSING) => ("not there".into(), Prospect::Doubtful),
         Why::Failed(cause) => (told(*cause), Prospect::after(*cause)),
         Why::Gone(status) => (format!("{status}: not there"), Prospect::Doubtful),
         Why::LeadsOut => ("it leads out of scope".into(), Prospect::None),

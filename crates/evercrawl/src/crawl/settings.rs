@@ -50,6 +50,7 @@ fn stand_beside(config: &mut Config, text: &str, path: &Path) {
         &mut config.fetch.extra_roots,
         &mut config.fetch.proxy_login_file,
         &mut config.dashboard.token_file,
+        &mut config.dashboard.map,
         &mut config.log.file,
     ];
     for file in single.into_iter().flatten().chain(secrets).chain(of_rules) {

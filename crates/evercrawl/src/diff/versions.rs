@@ -46,9 +46,10 @@ pub fn run(arguments: &Arguments, page: &str) -> Result<()> {
     if copies.entries.is_empty() {
         bail!("the copies of {url} are in another archive");
     }
-    let [before, after] = choose(&copies, arguments)?;
     let url = Url::parse(&url)?;
     let limit = data.config.fetch.max_decoded_bytes;
+    let in_content = |after| copies.before_in_content(after, &watch, &url, limit);
+    let [before, after] = choose(&copies, arguments, in_content)?;
     let read = |visit: usize| {
         let copy = copies.read(visit, limit)?;
         copy.ok_or_else(|| {
@@ -110,8 +111,12 @@ pub fn run(arguments: &Arguments, page: &str) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// The visits meant.
-fn choose(copies: &Copies, arguments: &Arguments) -> Result<[usize; 2]> {
+/// The visits meant; `in_content` finds the last one that said something else.
+fn choose(
+    copies: &Copies,
+    arguments: &Arguments,
+    in_content: impl Fn(usize) -> storage::Result<Option<usize>>,
+) -> Result<[usize; 2]> {
     let until = |time: Time, what: &str| {
         let found = (copies.entries.iter()).rposition(|entry| entry.time <= time);
         found.ok_or_else(|| {
@@ -125,7 +130,7 @@ fn choose(copies: &Copies, arguments: &Arguments) -> Result<[usize; 2]> {
     let after = until(arguments.to.map_or(Time::MAX, |to| to.0), "--to")?;
     let before = match arguments.from {
         Some(from) => until(from.0, "--from")?,
-        None => match copies.before(after) {
+        None => match in_content(after)?.or_else(|| copies.before(after)) {
             Some(before) => before,
             None => bail!(
                 "there is one version only; it is of {}",

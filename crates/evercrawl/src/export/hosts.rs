@@ -7,6 +7,7 @@ use crate::data::{Data, hosts, is_host};
 use crate::terminal::{complain, grouped};
 use anyhow::Result;
 use robot::moving;
+use std::collections::BTreeMap;
 use std::io::Write;
 use storage::archive::identify;
 use storage::{HostId, Store, StoreOptions};
@@ -32,7 +33,7 @@ pub fn write(data: &Data, arguments: &Arguments) -> Result<()> {
         .transpose()?;
     let own = data.archive().ok().map(|archive| identify(&archive));
     let now = moving::time_of(&reader.learnt()?);
-    let bytes = moving::export(&reader, &ids, own.transpose()?, now)?;
+    let bytes = moving::export(&reader, &ids, own.transpose()?, now, &BTreeMap::new())?;
     target.write_all(&bytes)?;
     target.finish()?;
     if let Some(mut store) = store {

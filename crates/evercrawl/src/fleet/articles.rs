@@ -17,10 +17,11 @@ const VERSION: u32 = 1;
 /// The longest that a host is thought to be left alone where its own answers decide that.
 const LONGEST_INTERVAL: f64 = 60.0;
 /// Keys that are a machine's own affair.
-const LOCAL: [&str; 7] = [
+const LOCAL: [&str; 8] = [
     "data",
     "log",
     "metrics",
+    "dashboard",
     "state",
     "fetch.source",
     "fetch.dns_server",
@@ -43,6 +44,20 @@ pub struct Articles {
     pub replicas: usize,
     /// Bytes that the streams may take on each server, in all.
     pub storage: u64,
+    /// By what groups divide their shares.
+    #[serde(default)]
+    pub division: By,
+}
+
+/// By what groups divide their shares.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum By {
+    /// By links and distances, as soon as enough is known of them.
+    #[default]
+    Links,
+    /// By a hash of addresses and names, for comparison.
+    Hash,
 }
 
 impl Articles {
@@ -55,6 +70,7 @@ impl Articles {
             quiet,
             replicas: 1,
             storage: 0,
+            division: By::default(),
         })
     }
 
@@ -99,6 +115,9 @@ impl Articles {
         settings.poll = millis(self.lease / 6.0).clamp(500, 5_000);
         settings.resend = millis(self.lease * 2.0 / 3.0).clamp(2_000, 20_000);
         settings.observe = millis(self.lease).clamp(2_000, 30_000);
+        if self.division == By::Hash {
+            settings.division = None;
+        }
         let f = &config.fetch;
         (settings.interval, settings.longest) = match self.quiet {
             Some(quiet) => (millis(quiet), 0),
@@ -167,6 +186,7 @@ pub fn with_local(fleet: &Config, path: &Path, text: &str, local: &Config) -> Re
     config.data.clone_from(&local.data);
     config.log.clone_from(&local.log);
     config.metrics.clone_from(&local.metrics);
+    config.dashboard.clone_from(&local.dashboard);
     config.state.clone_from(&local.state);
     config.fetch.source = local.fetch.source;
     config.fetch.dns_server = local.fetch.dns_server;

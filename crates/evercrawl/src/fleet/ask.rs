@@ -21,6 +21,8 @@ pub enum Ask {
         name: Option<String>,
         server: Option<IpAddr>,
     },
+    /// The servers that it has to do with, after this address.
+    Servers { after: Option<IpAddr> },
     /// Leave the fleet.
     Leave,
     /// Divide a group's share anew, if it is this robot that does.
@@ -116,6 +118,9 @@ pub struct Report {
     pub going: usize,
     /// URLs that nobody else has taken over yet.
     pub in_custody: usize,
+    /// Requests per second that the fleet's budget allows it; nothing without a budget.
+    #[serde(default)]
+    pub allowed: Option<f64>,
     /// Seconds since it joined.
     pub seconds: f64,
     pub tally: Tally,
@@ -127,6 +132,7 @@ pub struct Report {
 
 /// What the protocol counted.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Tally {
     pub sent: u64,
     pub sent_again: u64,
@@ -140,6 +146,14 @@ pub struct Tally {
     pub full: u64,
     pub kept_in_log: u64,
     pub lower_plans: u64,
+    pub early: u64,
+    pub too_many_hops: u64,
+    pub incomplete: u64,
+    pub cut_from_log: u64,
+    pub removed: u64,
+    pub divisions: u64,
+    pub unlisted: u64,
+    pub names_left_out: u64,
 }
 
 impl From<fleet::robot::Tally> for Tally {
@@ -157,6 +171,14 @@ impl From<fleet::robot::Tally> for Tally {
             full: tally.full,
             kept_in_log: tally.kept_in_log,
             lower_plans: tally.lower_plans,
+            early: tally.early,
+            too_many_hops: tally.too_many_hops,
+            incomplete: tally.incomplete,
+            cut_from_log: tally.cut_from_log,
+            removed: tally.removed,
+            divisions: tally.divisions,
+            unlisted: tally.unlisted,
+            names_left_out: tally.names_left_out,
         }
     }
 }
@@ -198,6 +220,28 @@ pub struct Known {
     pub held: Option<String>,
     /// Names at the server whose pages the robot has.
     pub names: Vec<String>,
+}
+
+/// Some of the servers that a robot has to do with, by address.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Holdings {
+    pub some: Vec<Holding>,
+    /// Those that come after.
+    pub more: usize,
+}
+
+/// A server that a robot has to do with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Holding {
+    pub server: IpAddr,
+    /// In a word.
+    pub held: String,
+    /// Some of the hosts there.
+    pub names: Vec<String>,
+    /// Pages read.
+    pub pages: u64,
+    /// Milliseconds until it answers, as a median.
+    pub answers_in: Option<f64>,
 }
 
 impl Office {

@@ -20,7 +20,7 @@ const DEEPEST: usize = 16;
 
 /// Define, move and remove groups: sites and regions.
 ///
-/// What is wanted is written down at once; the groups' own robots carry it out when it is safe.
+/// The command records the change at once; the groups' own robots carry it out when it is safe.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -33,26 +33,34 @@ pub struct Arguments {
 enum Command {
     /// Define a group.
     Add {
-        /// What it is called.
+        /// Its name.
         group: String,
         /// The group above it [default: the fleet itself].
         #[arg(long = "in", value_name = "GROUP")]
         above: Option<String>,
-        /// It is one robot of several machines: they share by the ring, and `join --node-of` adds each.
+        /// The group is one robot on several machines, which share its part by hash; `join --node-of` adds each.
         #[arg(long)]
         nodes: bool,
     },
-    /// Put a group, with all that is in it, below another.
+    /// Move a group, with everything in it, below another.
     Move {
-        /// Which.
+        /// The group.
         group: String,
-        /// The group above it from now on; the fleet's name for the fleet itself.
+        /// The new group above it; the fleet's name stands for the fleet itself.
         #[arg(long = "in", value_name = "GROUP")]
         above: String,
     },
-    /// Take a group out of the fleet. Its share goes to others; no group may be below it.
+    /// Say what the line that a group's robots share may carry.
+    Limit {
+        /// The group.
+        group: String,
+        /// Bytes per second of all its robots together; 0 for no limit.
+        #[arg(long, value_name = "NUMBER")]
+        bytes_per_second: u64,
+    },
+    /// Remove a group from the fleet. Its share goes to others; no group may be below it.
     Remove {
-        /// Which.
+        /// The group.
         group: String,
     },
 }
@@ -75,6 +83,14 @@ pub struct Group {
     /// One robot of several machines.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nodes: bool,
+    /// What the line that its robots share may carry; 0 means no limit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bytes_per_second: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Groups {
@@ -86,6 +102,7 @@ impl Groups {
                 name: fleet.to_owned(),
                 above: None,
                 nodes: false,
+                bytes_per_second: 0,
             }],
             last: TOP.0,
         }
@@ -165,6 +182,26 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             charter(to, &|charter| charter.groups.push(id))?;
             terminal::print(&format!("{group} goes to {above}; its share moves first\n"))?;
         }
+        Command::Limit {
+            group,
+            bytes_per_second,
+        } => {
+            let id = groups.named(group)?.id;
+            if id == TOP.0 {
+                let text = "the fleet's own limit is budget.bytes_per_second of its configuration";
+                return Err(BadInput(text.into()).into());
+            }
+            let known = groups.groups.iter_mut().filter(|known| known.id == id);
+            known.for_each(|known| known.bytes_per_second = *bytes_per_second);
+            office.write("groups", revision, &groups)?;
+            terminal::print(&match bytes_per_second {
+                0 => format!("the line of {group} has no limit\n"),
+                bytes => format!(
+                    "the robots of {group} take no more than {} bytes a second together\n",
+                    terminal::grouped(*bytes as usize)
+                ),
+            })?;
+        }
         Command::Remove { group } => {
             let (id, from) = below_top(&groups, group)?;
             if groups.groups.iter().any(|known| known.above == Some(id.0)) {
@@ -215,6 +252,7 @@ pub fn add(office: &Office, group: &str, above: Option<&str>, nodes: bool) -> Re
         name: group.to_owned(),
         above: Some(above.0),
         nodes,
+        bytes_per_second: 0,
     });
     office.write("groups", revision, &groups)?;
     found(office, new, Some(above))?;

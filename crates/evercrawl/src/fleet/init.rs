@@ -1,6 +1,6 @@
 //! `evercrawl fleet init`: founds a fleet.
 
-use super::articles::Articles;
+use super::articles::{Articles, By};
 use super::groups::{self, Groups, TOP};
 use super::office::{Office, Where};
 use super::seed;
@@ -20,8 +20,8 @@ const GIGABYTE: u64 = 1 << 30;
 
 /// Create a fleet: its streams, its configuration, its seeds.
 ///
-/// Once for each fleet. Scope, keys, politeness and budgets of the configuration hold for all robots, and
-/// are kept in the fleet itself. Run again with the same configuration, it checks that all is there.
+/// Run it once for each fleet. The configuration's scope, keys, politeness and budgets apply to all robots and
+/// are kept in the fleet itself. If you run it again with the same configuration, it checks that everything is there.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -32,18 +32,21 @@ pub struct Arguments {
     /// Copies of everything: 1 or 3 [default: 3 if at least three servers are named].
     #[arg(long, value_name = "NUMBER", value_parser = ["1", "3"])]
     replicas: Option<String>,
-    /// The room that the fleet may take on each server, in bytes, divided among its streams.
+    /// The space that the fleet may use on each server, in bytes, divided among its streams.
     #[arg(long, value_name = "BYTES", default_value_t = 16 * GIGABYTE, value_parser = clap::value_parser!(u64).range(256 << 20..))]
     storage: u64,
     /// How long a robot counts as alive after its last sign of life.
     ///
-    /// Others take over its servers then. A server of NATS that dies stops signs of life for up to ten
-    /// seconds: with less than 30 s robots are taken for dead that are not, which costs time, but no page.
+    /// After that, others take over its servers. When a NATS server dies, signs of life stop for up to ten
+    /// seconds: with less than 30 s, live robots may be taken for dead, which costs time but loses no page.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     lease: Seconds,
-    /// How long a dead robot's servers are left alone [default: by politeness and the limits of requests].
+    /// How long a dead robot's servers are left alone [default: by politeness and the time limits of requests].
     #[arg(long, value_name = "TIME")]
     quiet: Option<Seconds>,
+    /// By what the Web is divided among robots.
+    #[arg(long, value_enum, default_value_t = By::Links)]
+    division: By,
     /// Accept servers older than 2.10.23, which may lose data when they are killed.
     #[arg(long)]
     allow_old: bool,
@@ -72,6 +75,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     )?;
     articles.replicas = replicas;
     articles.storage = arguments.storage;
+    articles.division = arguments.division;
     let office = Office::connect(&place, "operator", articles.layout(), arguments.allow_old)?;
     let prepared = prepare(&office)?;
     for server in &prepared.unreachable {
@@ -146,6 +150,7 @@ fn difference(known: &Articles, wanted: &Articles) -> Option<&'static str> {
         ("--quiet", known.quiet != wanted.quiet),
         ("--replicas", known.replicas != wanted.replicas),
         ("--storage", known.storage != wanted.storage),
+        ("--division", known.division != wanted.division),
     ]
     .into_iter()
     .find_map(|(what, differs)| differs.then_some(what))

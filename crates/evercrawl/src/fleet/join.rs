@@ -2,14 +2,18 @@
 
 mod answers;
 mod journal;
+mod purse;
 mod seeds;
 mod warden;
 
 use super::articles::{Articles, with_local};
 use super::ask::{Ask, Report};
+use super::metrics;
 use super::office::{Member, Office, Where, check_name, robot_id};
+use super::window::Seen;
 use crate::bad_input::BadInput;
 use crate::crawl::{Screen, explain, list_missing_in_fleet, log, tell_mended, warn};
+use crate::dashboard_view;
 use crate::interrupt::{Interrupted, stop_on_interrupt};
 use answers::Desk;
 use anyhow::{Result, anyhow};
@@ -19,19 +23,23 @@ pub use journal::Event;
 use robot::config::Config;
 use robot::{Berth, Until};
 use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// So often the robot looks around while it works.
 const LOOK: Duration = Duration::from_millis(100);
+/// So long a fleet that does not answer is waited for at the start.
+const PATIENCE: Duration = Duration::from_mins(1);
 /// What the data directory says of the fleet.
 const FILE: &str = "fleet.json";
 
 /// Run a robot of the fleet on this machine, until Ctrl-C.
 ///
-/// Started again with the same data it goes on where it stopped. A robot that was away for longer than its
-/// lease finds that others have its share: what it had is with them, and it begins anew by itself.
+/// Started again with the same data, it continues where it stopped. If a robot was away for longer than its lease,
+/// others have taken over its share, and it starts over with a new one.
 #[derive(clap::Args)]
 #[allow(clippy::struct_excessive_bools)] // flags are
 pub struct Arguments {
@@ -43,15 +51,15 @@ pub struct Arguments {
     /// The robot's group [default: the fleet itself].
     #[arg(long = "in", value_name = "GROUP")]
     group: Option<String>,
-    /// This machine is one of several of that robot, which share its part by the ring.
+    /// This machine is one of several that make up this robot and share its part by hash.
     ///
-    /// The robot is in the group of --in; the first of its machines defines it.
+    /// --in names the robot's group; the first machine to join defines the robot.
     #[arg(long, value_name = "ROBOT")]
     node_of: Option<String>,
     /// The data directory [default: evercrawl-data].
     #[arg(long, value_name = "DIRECTORY")]
     data: Option<PathBuf>,
-    /// What is this machine's own affair (TOML): data, log, metrics, state, and of fetch `source` and
+    /// Settings of this machine alone (TOML): data, log, metrics, dashboard, state, and of fetch `source` and
     /// `dns_server`.
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -61,6 +69,10 @@ pub struct Arguments {
     /// Stop after this time, such as 90s, 30m or 2h.
     #[arg(long = "for", value_name = "TIME")]
     limit: Option<Seconds>,
+    /// Serve a dashboard of this robot and its fleet at this address [default: 127.0.0.1:9601].
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true,
+        default_missing_value = "127.0.0.1:9601", value_parser = dashboard_view::address)]
+    dashboard: Option<SocketAddr>,
     /// Log more: requests, robots.txt, decisions.
     #[arg(short, long)]
     verbose: bool,
@@ -91,9 +103,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let place = arguments.place.find()?;
     let who = robot_id(&arguments.robot).to_string();
     let asking = Office::connect(&place, &who, bus::layout::Layout::default(), true)?;
-    let articles = asking.articles()?;
+    let articles = read_articles(&asking, arguments.json)?;
     drop(asking);
-    let office = Office::connect(&place, &who, articles.layout(), true)?;
+    let office = Arc::new(Office::connect(&place, &who, articles.layout(), true)?);
     let config = configure(arguments, &articles)?;
     log(&config.log, arguments.verbose, arguments.json)?;
     let group = enlist(arguments, &office)?;
@@ -129,6 +141,23 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// The fleet's articles. A leaf node may be up before its hub is within reach: that is waited for.
+fn read_articles(office: &Office, json: bool) -> Result<Articles> {
+    let until = Instant::now() + PATIENCE;
+    let mut complained = false;
+    loop {
+        match office.articles() {
+            Err(error) if !error.is::<BadInput>() && Instant::now() < until => {
+                if !std::mem::replace(&mut complained, true) {
+                    warn(json, &format!("{error}; the robot waits"));
+                }
+                std::thread::sleep(LOOK);
+            }
+            other => return other,
+        }
+    }
+}
+
 /// The fleet's configuration, with what is this machine's own.
 fn configure(arguments: &Arguments, articles: &Articles) -> Result<Config> {
     let fleet = articles.config()?;
@@ -143,6 +172,7 @@ fn configure(arguments: &Arguments, articles: &Articles) -> Result<Config> {
     if let Some(data) = &arguments.data {
         config.data.0.clone_from(data);
     }
+    config.dashboard.listen = arguments.dashboard.or(config.dashboard.listen);
     Ok(config)
 }
 
@@ -265,7 +295,7 @@ enum End {
 struct Work<'a> {
     arguments: &'a Arguments,
     articles: &'a Articles,
-    office: &'a Office,
+    office: &'a Arc<Office>,
     robot: RobotId,
     group: Vec<GroupId>,
     began: Instant,
@@ -337,6 +367,7 @@ impl Work<'_> {
         let boot = random() as u16;
         let (berth, mooring) = Berth::new(settings, boot);
         let sight = mooring.sight.clone();
+        let figures = mooring.figures.clone();
         let leave = mooring.teller.clone();
         let mut seeds = seeds::Seeds::new(self.office, sight.clone());
         let mut config = config.clone();
@@ -346,7 +377,13 @@ impl Work<'_> {
         } else {
             Until::Stopped
         };
+        let window = dashboard_view::bind(&config)?;
         let crawl = robot::start_in_fleet(&config, until, berth).map_err(explain)?;
+        let seen = || Box::new(Seen(self.office.clone()));
+        // held until the end
+        let _shown = window
+            .map(|window| dashboard_view::show(window, &config, &crawl, Some(seen()), json))
+            .transpose()?;
         tell_mended(&crawl.mended, json);
         let runtime = self.office.runtime.handle().clone();
         dock::serve(self.office.nats.clone(), mooring, runtime)?;
@@ -359,6 +396,7 @@ impl Work<'_> {
         )?;
         let mut journal = journal::Journal::new(&self.arguments.robot, self.robot, self.office);
         let mut warden = warden::Warden::new(self.office, self.articles, self.member());
+        let mut purse = purse::Purse::new(&config);
         let mut left = false;
         while !crawl.is_over() {
             if stop.load(Ordering::Relaxed) || self.is_late() {
@@ -372,6 +410,10 @@ impl Work<'_> {
             self.screen.show(&status);
             desk.show(status);
             journal.look(&sight);
+            purse.look(&sight, warden.groups(), &crawl);
+            if let Ok(mut figures) = figures.lock() {
+                *figures = metrics::of_robot(&desk.report());
+            }
             match seeds.look(&config, &crawl) {
                 Ok(Some(all)) => warden.remember(all),
                 Ok(None) => {}

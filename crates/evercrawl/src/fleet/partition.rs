@@ -19,9 +19,9 @@ const NAMED: usize = 8;
 
 /// Divide the Web among the members anew.
 ///
-/// Groups do that by themselves: when members come or go, when there are a quarter more servers, and every six
+/// Groups do this by themselves when members come or go, when there are a quarter more servers, and every six
 /// hours. Each group's partitioner, one of its robots, divides the group's share by what the robots have
-/// told it: pages, links, distances. What moves is handed over as always.
+/// reported: pages, links, distances. Servers that move are handed over as usual.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -32,7 +32,7 @@ pub struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Now, and show what moves.
+    /// Divide now, and show what moves.
     Now {
         /// This group alone [default: every group, the fleet first].
         #[arg(long, value_name = "GROUP")]

@@ -15,7 +15,7 @@ use fleet::key::{Key, Lease, Value, What};
 pub struct Leave {
     #[command(flatten)]
     place: Where,
-    /// Which.
+    /// The robot.
     robot: String,
 }
 
@@ -24,7 +24,7 @@ pub struct Leave {
 pub struct Evict {
     #[command(flatten)]
     place: Where,
-    /// Which.
+    /// The robot.
     robot: String,
 }
 

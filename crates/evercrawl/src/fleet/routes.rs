@@ -169,6 +169,12 @@ impl Way {
     }
 }
 
+/// How a host gets to its robot, in lines.
+pub(super) fn way(office: &Office, host: &str) -> Result<String> {
+    let picture = Picture::take(office)?;
+    Ok(Way::find(office, &picture, host).text())
+}
+
 fn names(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(5).map(|name| plain(name)).collect();
     let more = if names.len() > shown.len() {

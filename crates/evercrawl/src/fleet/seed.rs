@@ -16,15 +16,14 @@ const TOGETHER: usize = 2_000;
 
 /// Add seeds to the fleet.
 ///
-/// They are written down once; the robots pass each on to the one whose it is, and what they reach is in
-/// scope from then on.
+/// Each seed goes to the robot that owns its server, and what it reaches is in scope from then on.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
     place: Where,
-    /// Where to begin.
+    /// URLs to start from.
     urls: Vec<String>,
-    /// A file with a URL on each line, and its reach behind it if it has one; - for standard input.
+    /// A file with one URL per line, each with its reach after it if it has one; - for standard input.
     #[arg(long = "file", value_name = "FILE")]
     files: Vec<PathBuf>,
 }

@@ -42,20 +42,24 @@ pub struct Moves {
 }
 
 /// The fleet, for people and programs.
-#[derive(Serialize)]
-struct View {
-    fleet: String,
-    nats: String,
+#[derive(Default, Serialize)]
+pub struct View {
+    pub fleet: String,
+    pub nats: String,
     /// Whether everything was fetched once, as all robots agreed.
-    quiet: bool,
-    seeds: usize,
-    seeds_waiting: usize,
-    dead_letters: u64,
-    pages: u64,
-    requests: u64,
-    servers: usize,
-    in_custody: usize,
-    robots: Vec<Shown>,
+    pub quiet: bool,
+    pub seeds: usize,
+    pub seeds_waiting: usize,
+    pub dead_letters: u64,
+    pub pages: u64,
+    pub requests: u64,
+    pub servers: usize,
+    pub in_custody: usize,
+    /// URLs and rows that robots did not take from each other.
+    pub refused: u64,
+    /// Times that robots divided a group by its links.
+    pub divisions: u64,
+    pub robots: Vec<Shown>,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -91,7 +95,7 @@ fn show(view: &View, json: bool) -> Result<()> {
 }
 
 impl View {
-    fn look(office: &Office) -> Result<Self> {
+    pub fn look(office: &Office) -> Result<Self> {
         let picture = Picture::take(office)?;
         let robots = picture.robots(office);
         let seeds = super::seed::all(office)?;
@@ -111,6 +115,10 @@ impl View {
             requests: reports().map(|report| report.status.requests).sum(),
             servers: reports().map(|report| report.servers).sum(),
             in_custody: reports().map(|report| report.in_custody).sum(),
+            refused: (reports())
+                .map(|report| report.status.refused_from_peers + report.tally.refused)
+                .sum(),
+            divisions: reports().map(|report| report.tally.divisions).sum(),
             robots,
         })
     }
@@ -147,6 +155,13 @@ impl View {
             count(self.seeds as u64, "seed"),
             count(self.dead_letters, "dead letter"),
         );
+        if self.refused > 0 {
+            let refused = count(self.refused, "URL");
+            let _ = writeln!(
+                text,
+                "refused    {refused} of other robots: `fleet status --json` has them by robot"
+            );
+        }
         if self.quiet {
             let _ = writeln!(text, "once       everything was fetched");
         }
@@ -221,6 +236,16 @@ pub fn read(office: &Office, most: usize) -> Result<Vec<Event>> {
 
 /// An event in a line.
 pub fn line(event: &Event) -> String {
+    format!(
+        "{}  {:<12} {}",
+        Moment(event.at.cast_signed()),
+        plain(&event.robot),
+        words(event)
+    )
+}
+
+/// What happened, in words.
+pub fn words(event: &Event) -> String {
     let mut parts = Vec::new();
     let named = |count: usize, servers: &[std::net::IpAddr]| {
         let mut names: Vec<String> = servers.iter().take(4).map(ToString::to_string).collect();
@@ -245,10 +270,5 @@ pub fn line(event: &Event) -> String {
     if parts.is_empty() {
         parts.push(format!("plans {}", plain(&event.plans.join(", "))));
     }
-    format!(
-        "{}  {:<12} {}",
-        Moment(event.at.cast_signed()),
-        plain(&event.robot),
-        parts.join("; ")
-    )
+    parts.join("; ")
 }

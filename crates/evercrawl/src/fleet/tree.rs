@@ -42,7 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(terminal::print(&text)?)
 }
 
-fn standing(seat: &Seat) -> &'static str {
+pub(super) fn standing(seat: &Seat) -> &'static str {
     match seat.standing {
         Standing::Active => "active",
         Standing::Leaving => "leaving",
@@ -51,7 +51,7 @@ fn standing(seat: &Seat) -> &'static str {
 }
 
 /// Members by the plan, and groups that wait for a place in it.
-fn members(picture: &Picture, group: GroupId) -> (Vec<&Seat>, Vec<GroupId>) {
+pub(super) fn members(picture: &Picture, group: GroupId) -> (Vec<&Seat>, Vec<GroupId>) {
     let plan = picture.plan(group);
     let seats: Vec<&Seat> = plan.map_or(Vec::new(), |plan| plan.seats.iter().collect());
     let below = picture.groups.groups.iter();

@@ -3,6 +3,7 @@
 use super::robots::Robots;
 use super::summary::Summary;
 use crate::html::escape;
+use desk::chart::robot_colour;
 use ground::Point;
 use netmap::picture::{Shore, shores};
 use std::fmt::{self, Write};
@@ -15,8 +16,11 @@ const FONT: &str = "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" 
 const SEA: &str = "#eef3f7";
 const LAND: &str = "#d9d6cb";
 
-/// A colour of its own for each of `count` robots.
+/// A colour of its own for each of `count` robots: that of all charts where there are few.
 fn colour(robot: usize, count: usize) -> String {
+    if count <= 7 {
+        return robot_colour(robot).to_owned();
+    }
     // neighbours in number get distant hues and another lightness
     let hue = robot as f64 * 360.0 * 0.381_966 % 360.0;
     let lightness = if count > 8 && robot % 2 == 1 { 32 } else { 48 };
@@ -227,7 +231,7 @@ pub fn map(robots: &Robots, places: &[Option<Point>], part: &[u32]) -> Result<St
         let far = 1.2 * ((host / step % 40) as f64).sqrt();
         writeln!(
             svg,
-            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"1.6\" fill=\"{}\"/>",
+            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.2\" fill=\"{}\" stroke=\"#fff\" stroke-width=\"0.4\"/>",
             x + far * turn.cos(),
             y + far * turn.sin(),
             colour(part[host] as usize, count)
@@ -254,7 +258,8 @@ pub fn map(robots: &Robots, places: &[Option<Point>], part: &[u32]) -> Result<St
         writeln!(
             svg,
             "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"6\" fill=\"{}\" stroke=\"#000\" \
-             stroke-width=\"1.5\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
+             stroke-width=\"1.5\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\" stroke=\"#fff\" \
+             stroke-width=\"3\" paint-order=\"stroke\">{}</text>",
             colour(j, count),
             x + beside,
             label,

@@ -56,7 +56,7 @@ pub fn rows(why: &Why) -> Vec<(&'static str, String)> {
         );
     }
     if page.cut {
-        let cut = "the copy ends at the limits (fetch.max_bytes, fetch.max_decoded_bytes): links and text after it are not known";
+        let cut = "the copy is not whole: it is longer than fetch.max_bytes or fetch.max_decoded_bytes, or it broke off; links and text after its end are not known";
         row("cut", cut);
     }
     if page.cut_links > 0 {

@@ -194,4 +194,25 @@ impl Browser {
             self.call("Input.dispatchKeyEvent", &event);
         }
     }
+
+    /// Keeps a picture of what is seen, where `EVERCRAWL_PICTURES` names a directory.
+    #[allow(dead_code)] // not everybody who has a browser takes pictures
+    pub fn picture(&mut self, name: &str) {
+        let Some(directory) = std::env::var_os("EVERCRAWL_PICTURES") else {
+            return;
+        };
+        let taken = self.call("Page.captureScreenshot", &json!({"format": "png"}));
+        let file = File::create(Path::new(&directory).join(format!("{name}.png"))).unwrap();
+        let mut decoder = Command::new("base64");
+        let decoder = decoder.arg("-d").stdin(Stdio::piped()).stdout(file);
+        let mut decoder = decoder.spawn().unwrap();
+        let text = taken["data"].as_str().unwrap();
+        decoder
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(text.as_bytes())
+            .unwrap();
+        assert!(decoder.wait().unwrap().success());
+    }
 }

@@ -2,6 +2,8 @@
 //! demo web, whose own record is the truth.
 
 mod commands;
+mod trust;
+mod window;
 
 use simulation::web::{Clock, Rules, Running, Server, Web, WebSpec, check_politeness};
 use std::collections::{BTreeMap, BTreeSet};

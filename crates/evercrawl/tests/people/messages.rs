@@ -134,10 +134,10 @@ fn one_is_one_and_what_was_cut_is_told_everywhere() {
     let data = data.to_str().unwrap();
     let url = server.url("/");
     let all = [
-        ("status", vec!["status"], "1 copy longer than the limits"),
+        ("status", vec!["status"], "1 copy not whole"),
         ("pages", vec!["pages"], "(cut)"),
         ("pages", vec!["pages", "--json"], "\"cut\":true"),
-        ("why", vec!["why", &url], "the copy ends at the limits"),
+        ("why", vec!["why", &url], "the copy is not whole"),
         ("versions", vec!["get", "--versions", &url], "cut (length)"),
         ("csv", vec!["export", "--format", "csv"], ",true,"),
     ];

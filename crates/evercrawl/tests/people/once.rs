@@ -1,7 +1,9 @@
 //! `crawl --once` ends when every page was had or given up, however long that takes.
 
 use super::crawling::Crawler;
-use super::crawling::answers::{Answers, html, missing};
+use super::crawling::answers::{Answers, answer, html, missing};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A page that links to two others.
 fn site(last: u8) -> Answers {
@@ -50,6 +52,49 @@ fn what_is_missing_is_listed_and_every_page_made_new_the_next_time() {
     again.retain(|path| path != "/robots.txt");
     again.sort();
     assert_eq!(again, ["/", "/a", "/b"]);
+}
+
+/// Whoever runs it from cron wants to have the page when it is back.
+#[test]
+fn a_page_that_was_not_there_is_asked_for_the_next_time() {
+    let is_there = Arc::new(AtomicBool::new(false));
+    let now = is_there.clone();
+    let server = Answers::new(208, move |path| match path {
+        "/robots.txt" => missing(),
+        "/" => html("<p>The front page.</p><a href=/a>a</a>"),
+        _ if now.load(Ordering::Relaxed) => html("<p>Here I am again.</p>"),
+        _ => missing(),
+    });
+    let mut crawler = Crawler::new(&[server.url("/")]);
+    let asked = |server: &Answers| server.asked().iter().filter(|path| *path == "/a").count();
+    for _ in 0..2 {
+        let before = asked(&server);
+        let ended = crawler.start(&["--once"]).within(60);
+        ended.failed(1, &["missing: ", "/a (404: not there)"]);
+        assert!(asked(&server) > before, "{:?}", server.asked());
+    }
+    is_there.store(true, Ordering::Relaxed);
+    crawler.once(60);
+}
+
+/// A server that asks for a day of patience gets it, and who waits hears how long that is.
+#[test]
+fn how_long_a_server_is_waited_for_is_said() {
+    let server = Answers::new(209, |path| match path {
+        "/robots.txt" => missing(),
+        "/" => html("<p>The front page.</p><a href=/a>a</a> <a href=/b>b</a>"),
+        _ => answer("503 Service Unavailable\r\nRetry-After: 86400", b"later"),
+    });
+    let mut crawler = Crawler::new(&[server.url("/")]);
+    let ended = crawler.start(&["--once", "--for", "15s"]).within(60);
+    ended.failed(
+        1,
+        &[
+            "first pass: at least 24.0 h left",
+            "not reached before the end",
+        ],
+    );
+    assert_eq!(server.asked().len(), 3, "{:?}", server.asked());
 }
 
 /// What people name they want, though a link like it would be taken for a trap.

@@ -83,6 +83,24 @@ fn some_pages_are_visited_more_often_than_others() {
     }
 }
 
+/// News are expected to change sooner than others, before anything is known of either.
+#[test]
+fn some_pages_are_expected_to_change_more_often_than_others() {
+    let (site, _) = timed(206, 4);
+    let mut crawler = Crawler::new(&[site.url("/")])
+        .with("rules", "[{ pages = \"/[12]$\", first_guess_days = 0.01 }]");
+    crawler.once(60);
+    let often = |path: &str| {
+        let why = say(&crawler, &["why", "--json", &site.url(path)]);
+        let why: serde_json::Value = serde_json::from_str(&why).unwrap();
+        why["changes_per_day"].as_f64().unwrap()
+    };
+    let (news, other) = (often("/1"), often("/"));
+    assert!(news > 50.0 * other, "{news} and {other} times a day");
+    let why = say(&crawler, &["why", &site.url("/1")]);
+    assert!(why.contains("first_guess_days = 0.01 (rule 1)"), "{why}");
+}
+
 #[test]
 fn servers_are_told_what_the_user_wants_them_told() {
     let robots = b"User-agent: freebot\nDisallow: /1\n";

@@ -1,9 +1,10 @@
 //! A page is asked for now; what differs, in words, feeds and pages.
 
-use super::{Crawler, python, run, say, shop, wait_until};
+use super::{Answers, Crawler, TEXT, html, missing, python, run, say, shop, wait_until};
 use serde_json::Value;
 use std::io::Write;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn a_page_is_asked_for_and_its_change_is_shown() {
@@ -76,6 +77,46 @@ fn a_page_is_asked_for_and_its_change_is_shown() {
         assert_eq!(rss, atom);
         assert!(rss.contains(&format!("changed: {page} {page}")), "{rss}");
     }
+    crawl.interrupted_after(0.0);
+}
+
+/// The price went down, and since then only a counter has gone on: what people ask for is the price.
+#[test]
+fn a_difference_is_not_hidden_by_noise_that_came_after_it() {
+    let (price, views) = (Arc::new(AtomicUsize::new(19)), AtomicUsize::new(1000));
+    let now = price.clone();
+    let shop = Answers::new(207, move |path| match path {
+        "/robots.txt" => missing(),
+        _ => html(&format!(
+            "<title>Pot</title><main><h1>Pot</h1><table><tr><td>Price</td><td>{},99 EUR</td></tr></table>\
+            <p>{TEXT}</p><p>{} views</p></main>",
+            now.load(Ordering::Relaxed),
+            views.fetch_add(1, Ordering::Relaxed)
+        )),
+    });
+    let page = shop.url("/item");
+    let mut crawler =
+        Crawler::new(std::slice::from_ref(&page)).with("revisit.least_interval", "\"1h\"");
+    let crawl = crawler.start(&[]);
+    wait_until("a first copy", || {
+        run(&crawler, &["get", &page]).status.success()
+    });
+    say(&crawler, &["visit", &page]);
+    let noise = say(&crawler, &["diff", &page]);
+    assert!(
+        noise.contains("minor") && noise.contains("+ 1001 views"),
+        "{noise}"
+    );
+    price.store(17, Ordering::Relaxed);
+    for _ in 0..3 {
+        say(&crawler, &["visit", &page]);
+    }
+    let difference = say(&crawler, &["diff", &page]);
+    assert!(
+        difference.contains(": changed")
+            && difference.contains("  - Price 19,99 EUR\n  + Price 17,99 EUR\n"),
+        "{difference}"
+    );
     crawl.interrupted_after(0.0);
 }
 

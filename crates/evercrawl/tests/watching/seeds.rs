@@ -34,6 +34,7 @@ fn seeds_come_and_go_while_it_runs_and_while_it_does_not() {
     let from = file.to_str().unwrap();
     let said = say(&crawler, &["seeds", "add", "--from", from]);
     assert_eq!(said, "1 added; from the next start on\n");
+    assert!(say(&crawler, &["why", &seeds[2]]).contains("the next start: it is a seed"));
     std::fs::write(&file, "http://a/\nno url\n").unwrap();
     let wrong = run(&crawler, &["seeds", "add", "--from", from]);
     assert_eq!(wrong.status.code(), Some(2));

@@ -172,6 +172,11 @@ fn watching_once_says_what_changed_and_what_could_not_be_had() {
         1,
         &["missing: ", "/lost", "1 page in scope could not be had"],
     );
+    // whoever removes it has heard of it often enough
+    look(&crawler, &["seeds", "remove", &shop.url("/lost")]);
+    let asked = shop.asked().len();
+    watch(&mut crawler, &["--once"]).succeeds_within(30);
+    assert!(!shop.asked()[asked..].contains(&"/lost".to_owned()));
     // what is no page, and a directory with a crawl of another kind
     watch(&mut crawler, &["no-url"])
         .within(10)

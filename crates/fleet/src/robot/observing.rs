@@ -44,6 +44,11 @@ struct Told {
 }
 
 impl Robot {
+    /// What was read from a server that the robot holds.
+    pub fn counts_of(&self, server: IpAddr) -> Option<&Counts> {
+        self.observing.counts.get(&server)
+    }
+
     /// A page was read for the first time.
     pub(super) fn count(&mut self, unit: Unit, reading: Reading) {
         if let Unit::Server(server) = unit {

@@ -107,7 +107,7 @@ impl Robot {
 
     fn expect_members(&mut self, plan: &Plan) {
         let now = self.now;
-        for session in sessions(plan) {
+        for session in plan.sessions() {
             self.observer.expect(session, now);
         }
         for seat in plan.asked() {
@@ -127,7 +127,7 @@ impl Robot {
         if home && plan.maker == me {
             return true;
         }
-        let robots = || sessions(plan).filter(|s| self.lives(*s)).map(|s| s.robot);
+        let robots = || plan.sessions().filter(|s| self.lives(*s)).map(|s| s.robot);
         if let Some(first) = robots().min() {
             return home && first == me && !robots().any(|robot| robot == plan.maker);
         }
@@ -162,7 +162,7 @@ impl Robot {
     }
 
     /// Nobody hears of itself.
-    fn lives(&self, session: Session) -> bool {
+    pub(in crate::robot) fn lives(&self, session: Session) -> bool {
         Some(session) == self.session || !self.observer.expired(session, self.now)
     }
 
@@ -181,7 +181,7 @@ impl Robot {
         }
         let done =
             |session: &Session| self.partitioner.evictions.get(session) == Some(&Eviction::Done);
-        let dead: Vec<Session> = sessions(plan).filter(done).collect();
+        let dead: Vec<Session> = plan.sessions().filter(done).collect();
         let mut next = plan.successor(self.settings.robot);
         let buried = self.bury_members(plan, &mut next);
         next.seats.retain(|seat| {
@@ -250,7 +250,8 @@ impl Robot {
     }
 
     fn write_plan(&mut self, next: Plan, plan: &Plan) {
-        let gone: Vec<Session> = (sessions(plan))
+        let gone: Vec<Session> = plan
+            .sessions()
             .filter(|session| {
                 next.dead.contains(session) || self.observer.expired(*session, self.now)
             })
@@ -272,15 +273,4 @@ impl Robot {
         self.swap(token, key, revision, Value::Plan(Shared(next.into())));
         self.outputs.push(Output::Poll(plan.group));
     }
-}
-
-/// The robots with a seat.
-fn sessions(plan: &Plan) -> impl Iterator<Item = Session> + '_ {
-    plan.seats.iter().filter_map(|seat| match seat.member {
-        Member::Robot(robot) => Some(Session {
-            robot,
-            incarnation: seat.incarnation,
-        }),
-        Member::Group(_) => None,
-    })
 }

@@ -228,7 +228,13 @@ impl Robot {
         if plan.version == current {
             return;
         }
-        level.plan = Some(plan.clone());
+        let before = level.plan.replace(plan.clone());
+        if let Some(before) = before.filter(|_| plan.maker == self.settings.robot) {
+            // all have taken over from them, or they have left in order
+            let now: Vec<Session> = plan.gone().chain(plan.sessions()).collect();
+            let over = before.gone().filter(|session| !now.contains(session));
+            over.for_each(|session| self.sweep_after(session));
+        }
         for above in &mut self.levels[..=depth] {
             // what the dead of a group above left is divided by this plan as well
             if above.plan.as_ref().is_some_and(|p| !p.dead.is_empty()) {

@@ -12,6 +12,7 @@ use crate::io::{Delivery, Output, Tail};
 use crate::parcel::{Cargo, Message, Origin, Receipt};
 use crate::plan::Version;
 use crate::record::Record;
+use crate::wire::limits;
 
 /// An entry of the log.
 pub(super) type Entry = Arc<Vec<Record>>;
@@ -71,6 +72,8 @@ pub(super) struct Pump {
     pub caught_up: bool,
     /// What could not be published goes into the log, when the commit of this number is on disk.
     keeping: Option<(u64, u64, Arc<Vec<Record>>)>,
+    /// What is for others and in the log itself, as far as it is still in custody when it is looked at.
+    pub kept: BTreeSet<u64>,
     /// Some of what is to be published is our own after all: that goes into the log at once.
     pub hurry: bool,
 }
@@ -92,11 +95,12 @@ impl Pump {
         self.committed = self.committed.max(number);
     }
 
-    /// After a start: everything on disk goes through the pump again.
-    pub(super) fn restore(&mut self, journal: Vec<Arc<Vec<Record>>>, outs: Vec<u64>) {
-        let length = journal.len() as u64;
+    /// After a start: everything on disk goes through the pump again. The log's entries are those from number
+    /// `base` on.
+    pub(super) fn restore(&mut self, base: u64, journal: Vec<Entry>, outs: Vec<u64>) {
+        let length = base + journal.len() as u64;
         self.journal = journal;
-        self.base = 0;
+        self.base = base;
         self.bundle = Some(Bundle {
             unpublished: outs.iter().copied().collect(),
             outs,
@@ -106,7 +110,7 @@ impl Pump {
     }
 
     /// How many entries the log would have with all that is written.
-    fn length(&self) -> u64 {
+    pub(super) fn length(&self) -> u64 {
         self.base + self.journal.len() as u64
     }
 
@@ -121,9 +125,25 @@ impl Pump {
         self.journal[from..to].to_vec()
     }
 
+    /// All entries that are kept, and the number of the first.
+    pub(super) fn journal(&self) -> (u64, &[Entry]) {
+        (self.base, &self.journal)
+    }
+
+    /// Whether the log's order is settled: nothing on disk waits for its place in it.
+    pub(super) fn is_in_order(&self) -> bool {
+        self.marking.is_none() && self.keeping.is_none()
+    }
+
+    /// A commit that nothing waits for.
+    pub(super) fn write(&mut self, records: Vec<Record>) -> Output {
+        self.written += 1;
+        Output::Write(self.written, Arc::new(records))
+    }
+
     /// Whether something may be put into the log behind its present end: nothing is on its way there.
     pub(super) fn may_mark(&self) -> bool {
-        self.bundle.is_none() && self.marking.is_none() && self.keeping.is_none()
+        self.bundle.is_none() && self.is_in_order()
     }
 
     /// Puts an entry behind the present end of the log, as soon as it is on disk.
@@ -163,7 +183,7 @@ impl Pump {
 }
 
 impl Draft {
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.records.is_empty()
             && self.deliveries.is_empty()
             && self.receipts.is_empty()
@@ -296,12 +316,7 @@ impl Robot {
         bundle.unpublished = bundle.outs.iter().copied().collect();
         bundle.drafts = drafts;
         for &number in &bundle.outs {
-            if let Some(Cargo::Url(parcel)) = self.outbox.get(number).map(|kept| &kept.cargo)
-                && parcel.errand.is_none()
-            {
-                let bound = parcel.server.is_some();
-                self.sent.enter(&parcel.name, &parcel.url, bound);
-            }
+            self.enter_sent(number);
         }
         self.pump.bundle = Some(bundle);
     }
@@ -338,13 +353,9 @@ impl Robot {
             return;
         };
         self.pump.caught_up = true;
-        if self
-            .pump
-            .marked
-            .take_if(|end| *end <= bundle.journal)
-            .is_some()
-        {
-            self.on_marked();
+        let marked = self.pump.marked.take_if(|end| *end <= bundle.journal);
+        if let Some(end) = marked {
+            self.on_marked(end - 1);
         }
         let mut thanks = Draft::default();
         for draft in &mut bundle.drafts {
@@ -368,6 +379,8 @@ impl Robot {
             }
         }
         self.advance_units();
+        // between two bundles is the time to say where a snapshot ends
+        self.advance_snapshots();
     }
 
     /// A way out when streams are full in all directions: nobody could acknowledge anything, because
@@ -386,6 +399,7 @@ impl Robot {
                 return;
             }
             pump.journal.insert((position - pump.base) as usize, entry);
+            self.snapshots.shift(position);
             bundle.journal += 1;
             bundle.unpublished.clear();
             pump.hurry = false;
@@ -407,6 +421,7 @@ impl Robot {
             matches!(cargo, Cargo::Url(_)).then_some((*number, cargo))
         };
         let entries: Vec<(u64, Cargo)> = bundle.unpublished.iter().filter_map(kept).collect();
+        pump.kept.extend(entries.iter().map(|(number, _)| *number));
         self.tally.kept_in_log += entries.len() as u64;
         let entry = Arc::new(vec![Record::Kept(position, entries)]);
         pump.written += 1;
@@ -504,13 +519,15 @@ impl Robot {
         for (origin, mut receipt) in receipts {
             receipt.bindings.sort_unstable();
             receipt.bindings.dedup();
-            // if it gets lost the entries come again, and so does this
-            let token = self.token(Task::Heal);
-            self.outputs.push(Output::Publish {
-                token,
-                subject: origin.reply,
-                message: Message::Receipt(receipt),
-            });
+            for receipt in receipt.in_parts(limits::ENTRIES) {
+                // if it gets lost the entries come again, and so does this
+                let token = self.token(Task::Heal);
+                self.outputs.push(Output::Publish {
+                    token,
+                    subject: origin.reply,
+                    message: Message::Receipt(receipt),
+                });
+            }
         }
     }
 }

@@ -27,7 +27,7 @@ pub struct Settings {
     pub lookups: u8,
     /// Most bytes in a piece of a package.
     pub piece: usize,
-    /// Places in the sent cache.
+    /// Most places in the sent cache, 16 bytes each; it has as many as it needs up to that.
     pub sent_cache: usize,
     /// Requests of the whole fleet in each `window`; nothing if there is no limit.
     pub budget: Option<u32>,
@@ -37,8 +37,6 @@ pub struct Settings {
     pub division: Option<Terms>,
     /// Entries of the log after which a snapshot is made; never if nothing is said.
     pub snapshot: Option<u64>,
-    /// Which page the row is of: of two rows of one page the older one need not be kept.
-    pub row_key: fn(&[u8]) -> u64,
     /// Between two times that partitioners are told what was read.
     pub observe: Millis,
 }
@@ -61,13 +59,12 @@ impl Settings {
             resend: 20_000,
             lookups: 3,
             piece: 16 << 20,
-            sent_cache: 1 << 16,
+            sent_cache: 1 << 25,
             budget: None,
             // a clock may be one per cent fast
             window: 10_200,
             division: Some(Terms::default()),
             snapshot: Some(20_000),
-            row_key: partition::hash::stable_hash,
             observe: 30_000,
         }
     }

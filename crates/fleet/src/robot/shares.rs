@@ -2,7 +2,7 @@
 //! when all others have given theirs up.
 
 use super::Robot;
-use crate::identity::GroupId;
+use crate::identity::{GroupId, Millis};
 use crate::key::Grant;
 use crate::record::Record;
 
@@ -18,6 +18,11 @@ impl Robot {
             self.draft.records.push(Record::Granted(grant.clone()));
         }
         self.news = true;
+    }
+
+    /// The span of time that [`Robot::allowance`] is for.
+    pub fn window(&self) -> Millis {
+        self.settings.window
     }
 
     /// Requests in a window; nothing if there is no limit.

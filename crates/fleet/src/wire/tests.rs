@@ -369,3 +369,29 @@ fn what_no_honest_robot_sends_is_refused() {
     let twice = [FORMAT, 2, 5, 1, 5, 1];
     assert!(decode::<BTreeMap<u64, u64>>(&twice).is_err());
 }
+
+#[test]
+fn receipts_for_much_can_be_read() {
+    let all = 2 * limits::ENTRIES as u64 + 7;
+    let receipt = Receipt {
+        session: Session {
+            robot: RobotId(1),
+            incarnation: 1,
+        },
+        entries: (0..all).collect(),
+        bindings: vec![("a.example".into(), [192, 0, 2, 1].into())],
+    };
+    let whole = encode(&Message::Receipt(receipt.clone()));
+    assert!(limits::message(&whole).is_err(), "too many at a time");
+    let mut read = (Vec::new(), Vec::new());
+    for part in receipt.in_parts(limits::ENTRIES) {
+        let bytes = encode(&Message::Receipt(part));
+        let Ok(Message::Receipt(part)) = limits::message(&bytes) else {
+            panic!("a part is refused");
+        };
+        read.0.extend(part.entries);
+        read.1.extend(part.bindings);
+    }
+    assert_eq!(read.0, (0..all).collect::<Vec<_>>());
+    assert_eq!(read.1.len(), 1);
+}

@@ -95,11 +95,27 @@ impl Spread {
     }
 }
 
+/// Whom a page takes after: its host, and the guess that was made of pages like it, 0 being that of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kin {
+    /// The number of the host.
+    pub host: usize,
+    /// The number of the guess, as [`Population::guess`] gives it.
+    pub guess: u16,
+}
+
+impl From<usize> for Kin {
+    fn from(host: usize) -> Self {
+        Self { host, guess: 0 }
+    }
+}
+
 /// What pages teach about each other: how many change at what rate, over all and for each host. Sums
 /// over pages and nothing else, so that what several robots know can be added up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Population {
-    guess: [f32; KNOTS],
+    /// What is guessed of all pages, and of some.
+    guesses: Vec<[f32; KNOTS]>,
     all: Spread,
     hosts: Vec<Spread>,
     /// By how much pages change sooner or later than their pace says, as a logarithm. Nothing more is asked,
@@ -114,52 +130,72 @@ impl Population {
     /// # Panics
     /// When the guess is not positive and finite.
     pub fn new(guess: f64) -> Self {
-        assert!(
-            guess > 0.0 && guess.is_finite(),
-            "a guess must be positive and finite, not {guess}"
-        );
-        let centre = (guess.ln() - LN_LOWEST) / STEP / STEPS_PER_KNOT as f64;
-        // a guess off the scale leans to its end
-        let centre = centre.clamp(0.0, (KNOTS - 1) as f64);
-        let per_decade = std::f64::consts::LN_10 / STEP / STEPS_PER_KNOT as f64;
-        let density = |knot: usize| {
-            let off = (knot as f64 - centre) / per_decade / DECADES_OF_GUESS;
-            1.0 / (1.0 + off * off)
-        };
-        let sum: f64 = (0..KNOTS).map(density).sum();
         Self {
-            guess: std::array::from_fn(|knot| (density(knot) / sum) as f32),
+            guesses: vec![around(guess)],
             all: Spread::EMPTY,
             hosts: Vec::new(),
             correction: Weights::new([0.0], FIRST_INFORMATION),
         }
     }
 
+    /// The number of a guess of how often some pages change, for [`Kin`].
+    ///
+    /// # Panics
+    /// When the guess is not positive and finite.
+    pub fn guess(&mut self, guess: f64) -> u16 {
+        let guess = around(guess);
+        let known = self.guesses.iter().position(|known| *known == guess);
+        let number = known.unwrap_or(self.guesses.len());
+        let Ok(number) = u16::try_from(number) else {
+            return 0; // nobody has so many rules
+        };
+        if known.is_none() {
+            self.guesses.push(guess);
+        }
+        number
+    }
+
     /// What is believed of a page of this host before its own visits: the host's other pages, those of
-    /// other hosts as if they were a few, and the first guess as if it were one.
-    fn prior(&self, host: usize, own: Span) -> Prior {
-        let host = self.hosts.get(host).unwrap_or(&Spread::EMPTY);
+    /// other hosts as if they were a few, and the first guess as if it were one. A guess that was made of
+    /// some pages stands for all those of other hosts: whoever makes it knows that they are different.
+    fn prior(&self, kin: Kin, own: Span) -> Prior {
+        let host = self.hosts.get(kin.host).unwrap_or(&Spread::EMPTY);
+        let guess = &self.guesses[usize::from(kin.guess)];
         let page = PAGE as f32;
-        let others = (self.all.pages - host.pages) as f32;
+        let is_own = kin.guess > 0;
+        let others = if is_own {
+            0
+        } else {
+            self.all.pages - host.pages
+        } as f32;
         let lent = PAGES_OF_OTHERS / (others + PAGES_OF_GUESS);
         let mut theirs = host.knots;
         // as whole numbers: what little others lend must not drown
         own.shares(|knot, share| theirs[knot] -= share);
         let knots = std::array::from_fn(|knot| {
-            let others = (self.all.knots[knot] - host.knots[knot]) as f32;
-            theirs[knot] as f32 + lent * (others + PAGES_OF_GUESS * page * self.guess[knot])
+            let others = if is_own {
+                0
+            } else {
+                self.all.knots[knot] - host.knots[knot]
+            };
+            theirs[knot] as f32 + lent * (others as f32 + PAGES_OF_GUESS * page * guess[knot])
         });
         Prior(knots)
     }
 
     /// What is believed of the rate of a page of this host.
-    pub fn posterior(&self, host: usize, belief: &Belief, findings: &Findings) -> Posterior {
-        Posterior::new(&findings.doubted(), &self.prior(host, belief.span))
+    pub fn posterior(
+        &self,
+        kin: impl Into<Kin>,
+        belief: &Belief,
+        findings: &Findings,
+    ) -> Posterior {
+        Posterior::new(&findings.doubted(), &self.prior(kin.into(), belief.span))
     }
 
     /// How often a page of this host changes, with its 95 % interval.
-    pub fn rate(&self, host: usize, belief: &Belief, findings: &Findings) -> Rate {
-        self.posterior(host, belief, findings).rate()
+    pub fn rate(&self, kin: impl Into<Kin>, belief: &Belief, findings: &Findings) -> Rate {
+        self.posterior(kin, belief, findings).rate()
     }
 
     /// The chance that a page has not changed for so long after its last visit.
@@ -174,14 +210,14 @@ impl Population {
     }
 
     /// A page of this host before anything is known of its own changes.
-    pub fn begin(&self, host: usize) -> Belief {
+    pub fn begin(&self, kin: impl Into<Kin>) -> Belief {
         let mut belief = Belief::default();
-        self.judge(host, &mut belief, &Findings::default());
+        self.judge(kin.into(), &mut belief, &Findings::default());
         belief
     }
 
-    fn judge(&self, host: usize, belief: &mut Belief, findings: &Findings) -> Posterior {
-        let posterior = self.posterior(host, belief, findings);
+    fn judge(&self, kin: Kin, belief: &mut Belief, findings: &Findings) -> Posterior {
+        let posterior = self.posterior(kin, belief, findings);
         let pace = posterior.pace();
         belief.alpha = pace.alpha as f32;
         belief.beta = pace.beta as f32;
@@ -192,7 +228,7 @@ impl Population {
     /// already.
     pub fn observe(
         &mut self,
-        host: usize,
+        kin: impl Into<Kin>,
         belief: &mut Belief,
         findings: &Findings,
         interval: f64,
@@ -207,8 +243,9 @@ impl Population {
                 .tell(&ALWAYS, expected, f64::INFINITY, changed);
         }
         belief.visits = belief.visits.saturating_add(1);
-        let posterior = self.judge(host, belief, findings);
-        self.count(host, belief, Span::of(&posterior));
+        let kin = kin.into();
+        let posterior = self.judge(kin, belief, findings);
+        self.count(kin.host, belief, Span::of(&posterior));
     }
 
     /// Counts a page in as it was counted when it was written down.
@@ -252,6 +289,24 @@ impl Population {
             self.hosts[host].replace(before, after);
         }
     }
+}
+
+/// How rates may be spread around a guess.
+fn around(guess: f64) -> [f32; KNOTS] {
+    assert!(
+        guess > 0.0 && guess.is_finite(),
+        "a guess must be positive and finite, not {guess}"
+    );
+    let centre = (guess.ln() - LN_LOWEST) / STEP / STEPS_PER_KNOT as f64;
+    // a guess off the scale leans to its end
+    let centre = centre.clamp(0.0, (KNOTS - 1) as f64);
+    let per_decade = std::f64::consts::LN_10 / STEP / STEPS_PER_KNOT as f64;
+    let density = |knot: usize| {
+        let off = (knot as f64 - centre) / per_decade / DECADES_OF_GUESS;
+        1.0 / (1.0 + off * off)
+    };
+    let sum: f64 = (0..KNOTS).map(density).sum();
+    std::array::from_fn(|knot| (density(knot) / sum) as f32)
 }
 
 const _: () = assert!(NODES / NODES_PER_STEP <= 256, "a span's steps are bytes");

@@ -5,12 +5,17 @@ use crate::gap::Gap;
 /// The largest difference between the distribution function of `gap` and that of the gaps `sorted`
 /// in ascending order.
 pub fn ks_distance(gap: &Gap, sorted: &[f64]) -> f64 {
+    distance_from(|x| gap.cdf(x), sorted)
+}
+
+/// The same for any distribution function.
+pub(super) fn distance_from(cdf: impl Fn(f64) -> f64, sorted: &[f64]) -> f64 {
     let n = sorted.len() as f64;
     let mut distance: f64 = 0.0;
     let mut below = 0;
     for tied in sorted.chunk_by(|a, b| a == b) {
         let upto = below + tied.len();
-        let fitted = gap.cdf(tied[0]);
+        let fitted = cdf(tied[0]);
         distance = distance
             .max((fitted - below as f64 / n).abs())
             .max((upto as f64 / n - fitted).abs());

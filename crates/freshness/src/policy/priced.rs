@@ -46,6 +46,14 @@ struct Place {
     odd: bool,
 }
 
+/// What was decided elsewhere by what was known there, and when we heard of it. It holds for a round: by then we have
+/// come to know the page's peers, and circumstances may be others.
+#[derive(Clone, Copy, Debug)]
+struct Promise {
+    due: f64,
+    made: f64,
+}
+
 impl Place {
     fn new(server: u32) -> Self {
         Self {
@@ -71,6 +79,8 @@ pub(super) struct Priced<W: Worth> {
     to_review: usize,
     /// When visits since the last one with an outcome were given up, of the few pages with any.
     tried: BTreeMap<PageId, f64>,
+    /// When pages are due that came from elsewhere, as was decided there.
+    promised: BTreeMap<PageId, Promise>,
     /// The instant up to which the budget is spent.
     spent: f64,
     pages: usize,
@@ -102,6 +112,7 @@ impl<W: Worth> Priced<W> {
             reviewed: 0,
             to_review: 0,
             tried: BTreeMap::new(),
+            promised: BTreeMap::new(),
             spent: setup.start,
             pages: setup.server.len(),
             visits_in_edition: 0,
@@ -166,7 +177,7 @@ impl<W: Worth> Priced<W> {
     }
 
     /// Judges the next few pages anew.
-    fn review(&mut self) {
+    fn review(&mut self, now: f64) {
         let few = if self.pages > MANY {
             REVIEWS_OF_MANY
         } else {
@@ -176,6 +187,10 @@ impl<W: Worth> Priced<W> {
         for index in self.reviewed..end {
             let page = PageId(index as u32);
             if self.worth.stake(page).weight > 0.0 && self.is_behind(page) {
+                let round = self.edition.round;
+                if (self.promised.get(&page)).is_some_and(|promise| now > promise.made + round) {
+                    self.promised.remove(&page);
+                }
                 self.judge(page);
                 self.queue(page);
             }

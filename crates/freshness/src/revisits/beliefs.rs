@@ -5,9 +5,10 @@
 
 use super::memo::Memo;
 use super::numbers::Number;
-use crate::estimate::{self, Findings, Population, Rate, lasting, observation};
+use crate::estimate::{self, Findings, Kin, Population, Rate, lasting, observation};
 use crate::policy::{Outcome, Seen};
 use ground::HostId;
+use std::collections::BTreeSet;
 
 /// The two-sided 95 % point of the normal distribution.
 const Z95: f64 = 1.96;
@@ -16,9 +17,20 @@ const Z95: f64 = 1.96;
 struct Page {
     belief: estimate::Belief,
     host: HostId,
+    /// The number of what was guessed of it.
+    guess: u16,
     visits: u32,
     /// The last visit; NaN for a page that is none any more.
     last: f64,
+}
+
+impl Page {
+    fn kin(&self) -> Kin {
+        Kin {
+            host: self.host.index(),
+            guess: self.guess,
+        }
+    }
 }
 
 /// Beliefs on pages, by the policy's numbers.
@@ -74,11 +86,13 @@ impl Beliefs {
         self.population.learnt()
     }
 
-    /// A page that has a copy, the one with this number, and what is known of it.
-    pub fn add(&mut self, page: Number, host: HostId, memo: &Memo) {
+    /// A page that has a copy, the one with this number, what is known of it, and how often it was guessed to
+    /// change if that is not the guess for all.
+    pub fn add(&mut self, page: Number, host: HostId, memo: &Memo, guess: Option<f64>) {
         let added = Page {
             belief: memo.belief,
             host,
+            guess: guess.map_or(0, |guess| self.population.guess(guess)),
             visits: memo.visits,
             last: memo.seen.last,
         };
@@ -91,6 +105,14 @@ impl Beliefs {
         }
         self.pages[page.index()] = added;
         self.population.restore(host.index(), &added.belief);
+    }
+
+    /// The pages of these hosts.
+    pub fn pages_of(&self, hosts: &BTreeSet<HostId>) -> impl Iterator<Item = Number> {
+        let pages = (0..).map(Number).zip(&self.pages);
+        pages
+            .filter(|(_, page)| !page.last.is_nan() && hosts.contains(&page.host))
+            .map(|(number, _)| number)
     }
 
     pub fn remove(&mut self, page: Number) {
@@ -124,9 +146,9 @@ impl Beliefs {
             own
         });
         let page = &mut self.pages[page.index()];
-        let (host, changed) = (page.host.index(), observation.changed(interval));
+        let (kin, changed) = (page.kin(), observation.changed(interval));
         self.population
-            .observe(host, &mut page.belief, &findings, interval, changed);
+            .observe(kin, &mut page.belief, &findings, interval, changed);
         page.visits = page.visits.saturating_add(1);
         page.last = at;
     }
@@ -155,6 +177,7 @@ impl Beliefs {
             visits,
             seen: Seen { findings, last },
             belief,
+            due: None,
         }
     }
 
@@ -164,9 +187,8 @@ impl Beliefs {
 
     pub fn belief(&self, page: Number, findings: &Findings) -> Belief {
         let page = &self.pages[page.index()];
-        let host = page.host.index();
         Belief {
-            rate: self.population.rate(host, &page.belief, findings),
+            rate: self.population.rate(page.kin(), &page.belief, findings),
             visits: page.visits,
             last_visit: page.last,
         }
@@ -177,7 +199,7 @@ impl Beliefs {
         let page = &self.pages[page.index()];
         let age = now - page.last;
         if page.belief.visits() == 0 {
-            let unseen = self.population.begin(page.host.index());
+            let unseen = self.population.begin(page.kin());
             return self.population.chance_unchanged(&unseen, age);
         }
         self.population.chance_unchanged(&page.belief, age)
@@ -187,7 +209,7 @@ impl Beliefs {
     pub fn time_to_chance(&self, page: Number, chance: f64) -> f64 {
         let page = &self.pages[page.index()];
         let pace = if page.belief.visits() == 0 {
-            self.population.begin(page.host.index()).pace()
+            self.population.begin(page.kin()).pace()
         } else {
             page.belief.pace()
         };

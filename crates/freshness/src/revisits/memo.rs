@@ -7,6 +7,28 @@ use std::borrow::Cow;
 
 /// The first byte; but for those of the version before, others are not understood.
 const VERSION: u8 = 3;
+/// The first byte of one that ends with a promise: when the page is due.
+const PROMISED: u8 = 4;
+
+/// Makes a memo promise when its page is due, whoever reads it; what is no memo stays as it is.
+pub fn promise(memo: &mut Vec<u8>, due: f64) {
+    break_promise(memo);
+    if memo.first() == Some(&VERSION) && due.is_finite() {
+        memo[0] = PROMISED;
+        Writer(memo).f64(due);
+    }
+}
+
+/// Takes the promise from a memo; what it was.
+pub fn break_promise(memo: &mut Vec<u8>) -> Option<f64> {
+    if memo.first() != Some(&PROMISED) {
+        return None;
+    }
+    let bytes = *memo.last_chunk()?;
+    memo.truncate(memo.len() - bytes.len());
+    memo[0] = VERSION;
+    Some(f64::from_le_bytes(bytes))
+}
 
 /// What was learnt of a page, whatever the policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,6 +38,8 @@ pub(super) struct Memo {
     pub visits: u32,
     pub seen: Seen,
     pub belief: Belief,
+    /// When it is due, if whoever wrote it promised that.
+    pub due: Option<f64>,
 }
 
 impl Memo {
@@ -29,6 +53,7 @@ impl Memo {
                 last: visited,
             },
             belief: Belief::default(),
+            due: None,
         }
     }
 
@@ -46,13 +71,21 @@ impl Memo {
 
     /// A memo, and what the policy wrote; nothing for what is no memo.
     pub fn from_bytes(bytes: &[u8]) -> Option<(Self, Cow<'_, [u8]>)> {
+        let (bytes, due) = match bytes {
+            [PROMISED, ..] => {
+                let (rest, due) = bytes.split_last_chunk()?;
+                (rest, Some(f64::from_le_bytes(*due)))
+            }
+            _ => (bytes, None),
+        };
+        let due = due.filter(|due| due.is_finite());
         let mut from = Reader(bytes);
         let version = from.u8()?;
         let number = from.u32()?;
         let last = from.f64()?;
         let visits = from.u32().filter(|&visits| visits > 0)?;
         match version {
-            VERSION => {}
+            VERSION | PROMISED => {}
             // there the belief had a version of its own
             2 if from.u8()? == 1 => {}
             _ => return None,
@@ -65,9 +98,10 @@ impl Memo {
                 last,
             },
             belief: Belief::read(&mut from)?,
+            due,
         };
         let Reader(rest) = from;
-        if version == VERSION {
+        if version != 2 {
             return Some((memo, rest.into()));
         }
         let Some((counted, rest)) = of_the_default_policy_before(rest) else {

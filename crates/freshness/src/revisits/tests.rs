@@ -1,5 +1,6 @@
 mod growth;
 mod limits;
+mod promises;
 mod restart;
 
 use super::conformance::steady;

@@ -34,7 +34,7 @@ impl Reach {
         (
             Self::Site,
             "site",
-            "its host and all hosts under it; a www. in front does not count",
+            "its host and all hosts under it; a leading www. is ignored",
         ),
         (
             Self::Domain,
@@ -45,15 +45,11 @@ impl Reach {
         (
             Self::Prefix,
             "prefix",
-            "what stands below it: its host, and its path up to the last slash",
+            "everything below it: its host, and its path up to the last slash",
         ),
-        (Self::Page, "page", "the seed alone"),
+        (Self::Page, "page", "only the seed"),
         (Self::Anywhere, "anywhere", "the whole Web"),
-        (
-            Self::Nowhere,
-            "nowhere",
-            "nothing: what is in, `also` must say",
-        ),
+        (Self::Nowhere, "nowhere", "nothing; only `also` adds pages"),
     ];
 
     /// The word for it.

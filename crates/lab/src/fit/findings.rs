@@ -1,18 +1,19 @@
 //! What a history shows.
 
+use super::watched::Watched;
 use crate::simulate::Trace;
-use freshness::fit::{Family, fit_all};
+use freshness::fit::{Family, Fits, fit_all};
 use ground::quantity::DAY;
 use serde::Serialize;
 use simulation::statistics::{mean, quantile};
 use std::f64::consts::TAU;
 
 /// A family is rejected at this level.
-const LEVEL: f64 = 0.01;
+pub const LEVEL: f64 = 0.01;
 /// A change within so many seconds of the one before belongs to a bout.
 const BOUT: f64 = 3600.0;
 /// Items fitted of each class of rates: enough for a share of tests, and no more time than that.
-const MOST_FITTED: usize = 200;
+pub const MOST_FITTED: usize = 200;
 
 /// Everything found.
 #[derive(Debug, Serialize)]
@@ -29,6 +30,9 @@ pub struct Findings {
     /// Where changes concentrate: items, and servers where there are several.
     pub concentration: Vec<Concentration>,
     pub rhythm: Rhythm,
+    /// Where changes are known by visits only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watched: Option<Watched>,
 }
 
 /// The law of rates.
@@ -57,7 +61,7 @@ pub struct Class {
     pub fitted: usize,
     /// Median coefficient of variation of the gaps: 1 for Poisson changes, more for bursty ones.
     pub variation: f64,
-    /// Share of gaps under an hour.
+    /// Share of gaps under an hour; none where they cannot be seen.
     pub within_hour: f64,
     pub models: Vec<Model>,
 }
@@ -116,20 +120,26 @@ impl Findings {
             changing: counts.iter().filter(|&&count| count > 0).count(),
             changes: trace.seconds.len(),
             days,
-            rates: Rates::of(&counts, days),
-            classes: classes(trace, &counts, least),
+            rates: Rates::of(each_day(&counts, days)),
+            classes: of_classes(&counts, least, |own, from, below| {
+                Class::of(trace, own, from, below)
+            }),
             concentration,
             rhythm: Rhythm::of(&trace.seconds),
+            watched: None,
         }
     }
 }
 
+/// Changes a day of those that change.
+fn each_day(counts: &[usize], days: f64) -> Vec<f64> {
+    let changing = counts.iter().filter(|&&count| count > 0);
+    changing.map(|&count| count as f64 / days).collect()
+}
+
 impl Rates {
-    fn of(counts: &[usize], days: f64) -> Self {
-        let mut rates: Vec<f64> = (counts.iter())
-            .filter(|&&count| count > 0)
-            .map(|&count| count as f64 / days)
-            .collect();
+    /// Of the items that change, of which there is one.
+    pub fn of(mut rates: Vec<f64>) -> Self {
         rates.sort_by(f64::total_cmp);
         let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
         let middle = mean(&logs);
@@ -154,7 +164,11 @@ impl Rates {
 }
 
 /// Items by the number of their changes: from `least` on, each class four times the one before.
-fn classes(trace: &Trace, counts: &[usize], least: usize) -> Vec<Class> {
+pub fn of_classes(
+    counts: &[usize],
+    least: usize,
+    class: impl Fn(&[usize], usize, usize) -> Class,
+) -> Vec<Class> {
     let most = counts.iter().copied().max().unwrap_or(0);
     let mut classes = Vec::new();
     let mut from = least;
@@ -164,7 +178,7 @@ fn classes(trace: &Trace, counts: &[usize], least: usize) -> Vec<Class> {
             .filter(|&item| (from..below).contains(&counts[item]))
             .collect();
         if !own.is_empty() {
-            classes.push(Class::of(trace, &own, from, below));
+            classes.push(class(&own, from, below));
         }
         from = below;
     }
@@ -189,27 +203,6 @@ impl Class {
             .filter_map(|&item| fit_all(&gaps(item)).ok())
             .collect();
         let mut variation: Vec<f64> = fits.iter().map(|f| f.coefficient_of_variation).collect();
-        let share = |count: usize| count as f64 / fits.len().max(1) as f64;
-        let models = Family::ALL.iter().map(|&family| Model {
-            family: family.to_string(),
-            rejected: share(
-                (fits.iter())
-                    .filter(|fit| {
-                        fit.of(family)
-                            .is_none_or(|report| report.ks_p_value < LEVEL)
-                    })
-                    .count(),
-            ),
-            best: share(
-                (fits.iter())
-                    .filter(|fit| {
-                        fit.reports
-                            .first()
-                            .is_some_and(|best| best.family == family)
-                    })
-                    .count(),
-            ),
-        });
         Self {
             from,
             below,
@@ -221,13 +214,32 @@ impl Class {
                 quantile(&mut variation, 0.5)
             },
             within_hour: f64::from(within as u32) / f64::from(all.max(1) as u32),
-            models: models.collect(),
+            models: Model::all(&Family::ALL, &fits, LEVEL),
         }
     }
 }
 
+impl Model {
+    /// How these families did over the items fitted.
+    pub fn all(families: &[Family], fits: &[Fits], level: f64) -> Vec<Self> {
+        let share = |is: &dyn Fn(&Fits) -> bool| {
+            let count = fits.iter().filter(|fit| is(fit)).count();
+            count as f64 / fits.len().max(1) as f64
+        };
+        let one = |&family: &Family| Self {
+            family: family.to_string(),
+            rejected: share(&|fit| {
+                fit.of(family)
+                    .is_none_or(|report| report.ks_p_value < level)
+            }),
+            best: share(&|fit| (fit.reports.first()).is_some_and(|best| best.family == family)),
+        };
+        families.iter().map(one).collect()
+    }
+}
+
 impl Concentration {
-    fn of(of: &'static str, mut counts: Vec<usize>) -> Self {
+    pub fn of(of: &'static str, mut counts: Vec<usize>) -> Self {
         counts.sort_unstable_by(|a, b| b.cmp(a));
         let total = counts.iter().sum::<usize>().max(1) as f64;
         let top = |part: usize| {
@@ -251,7 +263,7 @@ impl Concentration {
 }
 
 impl Rhythm {
-    fn of(seconds: &[f64]) -> Self {
+    pub fn of(seconds: &[f64]) -> Self {
         let (mut hours, mut weekdays) = (vec![0.0; 24], vec![0.0; 7]);
         let (mut east, mut north) = (0.0, 0.0);
         let one = 1.0 / seconds.len().max(1) as f64;
@@ -305,7 +317,7 @@ mod tests {
         let counts: Vec<usize> = (1..=2000)
             .map(|k| (20.0 * (f64::from(k) / 2001.0).powf(-1.0 / 1.5)) as usize)
             .collect();
-        let rates = Rates::of(&counts, 10.0);
+        let rates = Rates::of(each_day(&counts, 10.0));
         assert!(
             (rates.tail_exponent - 1.5).abs() < 0.15,
             "{}",

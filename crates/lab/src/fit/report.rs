@@ -9,15 +9,29 @@ use std::fmt::Write;
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
 fn percent(share: f64) -> String {
+    if share.is_nan() {
+        return "–".to_owned();
+    }
     format!("{:.0} %", 100.0 * share)
 }
 
 fn summary(findings: &Findings) -> String {
     let rates = &findings.rates;
+    let watched = findings.watched.as_ref().map_or_else(String::new, |seen| {
+        format!(
+            " Seen by {} visits: a change lies between two of them, {} are dated by their server; {} \
+             pages visited less than twice are left out. Hours and days are those of the {} changes \
+             whose time is known to the hour.",
+            grouped(seen.visits),
+            grouped(seen.dated),
+            grouped(seen.once),
+            grouped(seen.timed)
+        )
+    });
     format!(
         "{} items, of which {} change; {} changes in {:.0} days. Changes a day of an item that \
          changes: median {}, a tenth below {}, a tenth above {}, mean {}; deviation of the logarithm \
-         {:.2}, exponent of the upper tail {:.2}. Daily rhythm {:.2} (0 none, 1 all at one time of day).",
+         {:.2}, exponent of the upper tail {:.2}. Daily rhythm {:.2} (0 none, 1 all at one time of day).{watched}",
         grouped(findings.items),
         grouped(findings.changing),
         grouped(findings.changes),
@@ -40,7 +54,11 @@ fn model_rows(findings: &Findings) -> Vec<[String; 8]> {
                 format!("{} to {}", class.from, class.below - 1),
                 grouped(class.items),
                 grouped(class.fitted),
-                format!("{:.2}", class.variation),
+                if class.variation.is_nan() {
+                    "–".to_owned()
+                } else {
+                    format!("{:.2}", class.variation)
+                },
                 percent(class.within_hour),
                 model.family.clone(),
                 percent(model.rejected),

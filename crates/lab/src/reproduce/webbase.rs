@@ -146,7 +146,7 @@ fn label(share: f64) -> String {
     format!("{} %", 100.0 * share)
 }
 
-/// UNPOLITE − POLITE at each share for 14.5 million pages; bounds need no simulation.
+/// IMPOLITE − POLITE at each share for 14.5 million pages; bounds need no simulation.
 fn gap_at_published_size(seed: u64) -> Result<[f64; 3]> {
     let published = Parameters {
         seed,
@@ -203,7 +203,7 @@ fn relations(records: &[Record], gaps_at_published_size: &[[f64; 3]]) -> Vec<Rel
     vec![
         Relation::only(
             Source::Calibrated,
-            "UNPOLITE − POLITE grows with C, up to almost 20 points at 90 %",
+            "IMPOLITE − POLITE grows with C, up to almost 20 points at 90 %",
             if gaps_at_published_size.is_empty() {
                 format!("the pages simulated: {}", named(gap))
             } else {
@@ -271,7 +271,7 @@ fn chart(records: &[Record]) -> desk::chart::Chart {
         line(name, records, POLICIES[0], |r| (share(r), value(r)), stroke)
     };
     let mut lines = vec![
-        bound("UNPOLITE", |r| r.bound_impolite, Stroke::Dotted),
+        bound("IMPOLITE", |r| r.bound_impolite, Stroke::Dotted),
         bound("POLITE", |r| r.bound_polite, Stroke::Dashed),
     ];
     for policy in POLICIES {

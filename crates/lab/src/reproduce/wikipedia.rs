@@ -54,6 +54,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
             source: format!("recorded: {}, its last 365 days", trace.name),
             least,
             published: k == 0,
+            drawn: false,
         });
     }
     if histories.is_empty() {
@@ -66,6 +67,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
             ),
             least: LEAST_CHANGES,
             published: false,
+            drawn: true,
         });
     }
     let (mut data, mut relations) = (Vec::new(), Vec::new());
@@ -112,6 +114,8 @@ struct History {
     least: usize,
     /// Whether the published figures are of such a history.
     published: bool,
+    /// Whether it was generated.
+    drawn: bool,
 }
 
 /// What came of a history.
@@ -148,7 +152,7 @@ fn ask(lab: &Lab, history: History) -> Result<Answer> {
     };
     let trained = ask("first month", &["merge-wolf"], january)?;
     let online = ask("visits", &["default"], knowledge::Source::Online)?;
-    let mut relations = vec![fits(&world, history.published)];
+    let mut relations = vec![fits(&world, history.drawn)];
     relations.extend(compare(count, &hindsight, &trained, &online));
     for relation in &mut relations {
         relation.claim = format!("{}: {}", history.name, relation.claim);
@@ -182,7 +186,7 @@ fn label(share: f64) -> String {
 }
 
 /// Which families the gaps of the ten articles that change most are not of.
-fn fits(world: &World, recorded: bool) -> Relation {
+fn fits(world: &World, drawn: bool) -> Relation {
     let mut gaps = Known::hindsight(world).gaps.unwrap_or_default();
     gaps.sort_by_key(|gaps| std::cmp::Reverse(gaps.len()));
     gaps.truncate(10);
@@ -209,7 +213,7 @@ fn fits(world: &World, recorded: bool) -> Relation {
         fits.len(),
         each.join(", ")
     );
-    if !recorded {
+    if drawn {
         return Relation::only(
             Source::Calibrated,
             claim,

@@ -95,6 +95,8 @@ pub(super) const LINKS: Traits = 8;
 pub(super) const RAW: Traits = 16;
 /// Some attribute of it is read.
 pub(super) const ATTRIBUTES: Traits = 32;
+/// Stands apart from the words before it, though it begins no block.
+pub(super) const APART: Traits = 64;
 
 const KNOWN: &[(Traits, &[Name])] = &[
     (BLOCK | HEADING, &[H1, H2, H3, H4, H5, H6]),
@@ -117,6 +119,7 @@ const KNOWN: &[(Traits, &[Name])] = &[
         ],
     ),
     (ATTRIBUTES, &[FONT, ANNOTATION_XML]),
+    (APART, &[TD, TH, BR]),
     (
         BLOCK,
         &[

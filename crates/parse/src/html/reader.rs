@@ -113,6 +113,9 @@ impl Reader {
             }
             self.text.open(names::number(name), region);
         }
+        if traits & names::APART != 0 {
+            self.text.stand_apart();
+        }
         if traits & names::LINKS == 0 {
             return;
         }

@@ -112,6 +112,13 @@ impl Builder {
         self.piece(text, in_link);
     }
 
+    /// What comes next stands apart from what came before, for those who read it: words are apart by their tags anyway.
+    pub(crate) fn stand_apart(&mut self) {
+        if self.texts.is_some() {
+            self.text.push(' ');
+        }
+    }
+
     fn piece(&mut self, text: &str, in_link: bool) {
         let held = &mut self.words;
         let before = held.len();

@@ -280,3 +280,15 @@ fn what_is_shown_is_what_counts() {
         (4, "T", "Open 9:00")
     );
 }
+
+#[test]
+fn cells_and_lines_are_shown_apart_and_words_whole() {
+    let page = "<table><tr><th>City<td>Berlin</td><td>12</td></tr></table>\
+        <p>1 High Street<br>London</p><p>Now <b>1</b>9,99 EUR</p>";
+    let (_, shown) = crate::show_page(page.as_bytes(), None, None);
+    let shown: Vec<&str> = shown.iter().map(|block| block.text.as_str()).collect();
+    assert_eq!(
+        shown,
+        ["City Berlin 12", "1 High Street London", "Now 19,99 EUR"]
+    );
+}

@@ -14,7 +14,7 @@ use fleet::identity::Unit;
 use fleet::io::{Input, Token};
 use fleet::moves::Ages;
 use fleet::parcel::{Errand, Parcel};
-use fleet::record::Record;
+use fleet::record::{Record, is_checkpoint};
 use fleet::robot::Share;
 use fleet::wire::limits;
 use frontier::key::parse_link;
@@ -26,6 +26,9 @@ use storage::{
     Admission, ArchiveId, Batch, Candidate, HostId, PageId, PageRow, PageState, REQUISITE, Time,
 };
 use url::{Position, Url};
+
+/// Pages that are looked through at a time for a snapshot: some milliseconds.
+const AT_ONCE: u32 = 512;
 
 /// A seam that several share.
 pub type SharedSeam = Arc<Mutex<Seam>>;
@@ -54,6 +57,7 @@ pub(super) struct Export {
     pub server: IpAddr,
     pub token: u64,
     pub wait: f64,
+    pub dues: BTreeMap<PageId, f64>,
 }
 
 pub(crate) fn lock(seam: &SharedSeam) -> MutexGuard<'_, Seam> {
@@ -88,8 +92,8 @@ impl Archivist {
             after: None,
             seam,
         };
-        for (url, redirects) in lock(&member.seam).take_redirected() {
-            let key = absolute(&url).map(|url| member.rules.canonical.key(&url));
+        for (url, &redirects) in lock(&member.seam).redirected() {
+            let key = absolute(url).map(|url| member.rules.canonical.key(&url));
             if let Some(page) = key.and_then(|key| self.store.find(&key)) {
                 member.redirects.insert(page, redirects);
             }
@@ -241,6 +245,10 @@ impl Archivist {
                     _ => {}
                 }
             }
+            if is_checkpoint(&commit.records) {
+                // those of this batch stay until the next
+                batch.receipts.extend(self.store.outbox_numbers());
+            }
             batch.outbox.extend(seam::entries(&commit.records));
             stored.fleet.commits.push(commit.records);
             last = Some(commit.number);
@@ -274,13 +282,14 @@ impl Archivist {
             server,
             token,
             wait,
+            dues,
         } in exports
         {
             let unit = Unit::Server(server);
             let hosts = member.hosts.get(&server).map_or(&[][..], Vec::as_slice);
             let mut records = Vec::new();
             if !hosts.is_empty() {
-                let bytes = moving::export(self.store.reader(), hosts, member.own, now)?;
+                let bytes = moving::export(self.store.reader(), hosts, member.own, now, &dues)?;
                 records.push(Record::Row(unit, bytes.into()));
             }
             let ages = Ages {
@@ -295,11 +304,37 @@ impl Archivist {
             };
             seam.hear(now, exported);
         }
+        // one at a time: visits are to be written as well
+        if let Some((token, from)) = seam.next_survey() {
+            let (records, next) = self.survey(&seam, from)?;
+            let surveyed = Input::Surveyed {
+                token,
+                records,
+                next,
+            };
+            seam.hear(now, surveyed);
+        }
         drop(seam);
         if let Some(after) = &member.after {
             after();
         }
         Ok(())
+    }
+
+    /// What the store has from a page on, and where to go on.
+    fn survey(&self, seam: &Seam, from: u64) -> storage::Result<(Vec<Record>, Option<u64>)> {
+        let reader = self.store.reader();
+        let Ok(first) = u32::try_from(from) else {
+            return Ok((Vec::new(), None));
+        };
+        let (server, now) = (|name: &str| seam.server(name), seam.now());
+        let found = moving::survey(reader, PageId(first), AT_ONCE, server, now)?;
+        let records = found.into_iter();
+        let records =
+            records.map(|(server, bytes)| Record::Row(Unit::Server(server), bytes.into()));
+        let next = u64::from(AT_ONCE) + from;
+        let more = next < u64::from(self.store.page_count());
+        Ok((records.collect(), more.then_some(next)))
     }
 
     pub(super) fn note_host(&mut self, host: HostId, name: &str) {

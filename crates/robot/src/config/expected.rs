@@ -146,6 +146,7 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "dashboard.replay",
         "a URL such as \"http://127.0.0.1:8080/kept/\"",
     ),
+    ("dashboard.map", "a file such as \"netmap.db\""),
     ("log.file", "a file such as \"crawl.log\""),
     (
         "log.level",

@@ -16,6 +16,17 @@ pub enum RevisitBudget {
     PerSecond(f64),
 }
 
+impl RevisitBudget {
+    /// A part of it, for one of several robots. What politeness allows is each robot's own already.
+    #[must_use]
+    pub fn part(self, share: f64) -> Self {
+        match self {
+            Self::Share(_) => self,
+            Self::PerSecond(visits) => Self::PerSecond(visits * share),
+        }
+    }
+}
+
 impl Limits {
     /// Seconds, if there is a limit of time.
     pub fn seconds(&self) -> Result<Option<f64>, Invalid> {

@@ -59,6 +59,7 @@ rule! {
     least_interval: String,
     most_interval: String,
     least_chance: f64,
+    first_guess_days: f64,
     count: Count,
     gone_days: f64,
     most_pages: u64,

@@ -239,6 +239,7 @@ section! {
         actions: bool = false,
         names: Vec<String> = Vec::new(),
         replay: String = String::new(),
+        map: Option<PathBuf> = None,
     }
 }
 

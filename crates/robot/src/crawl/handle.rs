@@ -2,6 +2,7 @@
 
 use super::Crawl;
 use crate::drive::{Heard, Question};
+use crate::message::{Budgets, Event};
 use crate::view::Status;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
@@ -39,6 +40,12 @@ impl Crawl {
         let asked = self.events.send(Heard::Ask(Question::Seeds(reply)));
         asked.map_err(|_| over())?;
         answer.recv().map_err(|_| over())?
+    }
+
+    /// Budgets in place of those that it has.
+    pub fn set_budgets(&self, budgets: Budgets) {
+        // one that has ended needs none
+        let _ = self.events.send(Heard::Event(Event::Budgets(budgets)));
     }
 
     /// Whether it ended because its share was lost: its data are to be removed before it starts anew.

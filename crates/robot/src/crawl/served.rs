@@ -3,6 +3,7 @@
 use super::StartError;
 use crate::config::Config;
 use crate::control;
+use crate::courier::Figures;
 use crate::drive::Heard;
 use crate::metrics;
 use crate::view::Status;
@@ -20,7 +21,7 @@ impl Served {
         config: &Config,
         runtime: &tokio::runtime::Runtime,
         events: &Sender<Heard>,
-        shown: &Arc<Mutex<Status>>,
+        (shown, figures): (&Arc<Mutex<Status>>, Figures),
     ) -> Result<Self, StartError> {
         let _inside = runtime.enter();
         let socket = match control::open(&config.data.0) {
@@ -44,7 +45,12 @@ impl Served {
                     what: format!("metrics.listen = {address}"),
                     error,
                 })?;
-            runtime.spawn(metrics::serve(listener, shown.clone()));
+            let shown = shown.clone();
+            runtime.spawn(metrics::serve(listener, move || {
+                let status = shown.lock().map(|shown| shown.clone()).unwrap_or_default();
+                let more = figures.lock().map(|more| more.clone()).unwrap_or_default();
+                metrics::text(&status) + &more
+            }));
         }
         Ok(Self { socket })
     }

@@ -127,14 +127,17 @@ impl Keeper {
         let ended: Vec<(IpAddr, u64)> = ended.collect();
         for (server, token) in ended {
             let fleet = self.fleet.as_ref().expect("it was there");
-            for host in fleet.hosts.get(&server).cloned().unwrap_or_default() {
+            let hosts = fleet.hosts.get(&server).cloned().unwrap_or_default();
+            for &host in &hosts {
                 self.save_host(host);
             }
             let wait = (self.lines.address_not_before(server) - now.at).max(0.0);
+            let dues = self.revisits.dues(&hosts.into_iter().collect());
             self.writes.push(Write::Export {
                 server,
                 token,
                 wait,
+                dues,
             });
         }
     }

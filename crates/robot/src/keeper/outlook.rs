@@ -14,11 +14,13 @@ impl Keeper {
     pub(super) fn held_up(&self, now: Now) -> (Vec<HeldUp>, Option<f64>) {
         let seconds = |host: HostId| {
             let (new, _) = self.lines.waiting_at(host);
-            let each = self.lines.interval(host) + self.lines.courtesy(host).response;
-            let opens = self
-                .opens(now, host)
-                .map_or(0.0, |(_, opens)| opens - now.at);
-            opens + new as f64 * each / f64::from(self.lines.parallel(host))
+            let courtesy = self.lines.courtesy(host);
+            let each = self.lines.interval(host) + courtesy.response;
+            let opens = self.opens(now, host).map_or(0.0, |(_, opens)| opens);
+            // a Retry-After is waited for as closed hours are
+            let begins = opens.max(courtesy.not_before) - now.at;
+            let after_the_first = new.saturating_sub(1) as f64 * each;
+            begins.max(each) + after_the_first / f64::from(self.lines.parallel(host))
         };
         let waiting = (self.lines.hosts())
             .filter(|&host| self.lines.waiting_at(host).0 > 0)

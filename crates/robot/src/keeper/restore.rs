@@ -191,8 +191,11 @@ impl Keeper {
             }
             PageState::Gone => {
                 self.gone.insert(page);
-                if !once {
-                    self.try_later(failed_at + terms.gone_seconds, page);
+                match self.pass {
+                    // it may be back
+                    Some(pass) if failed_at < pass && !kept.done => self.wait_in_line(page),
+                    Some(_) => {}
+                    None => self.try_later(failed_at + terms.gone_seconds, page),
                 }
             }
             PageState::Elsewhere => {

@@ -69,7 +69,7 @@ fn crawl(directory: &Path, urls: &[&str]) -> Store {
 
 fn exported(store: &Store, now: Now) -> Vec<u8> {
     let host = store.find_host(NAME).unwrap();
-    export(store.reader(), &[host], Some(OWN), now).unwrap()
+    export(store.reader(), &[host], Some(OWN), now, &BTreeMap::new()).unwrap()
 }
 
 #[test]
@@ -168,6 +168,6 @@ fn others_may_not_say_what_they_like() {
     let mut store = open(here.path());
     let host = store.host("ftp://example.org").unwrap();
     store.commit(&Batch::default()).unwrap();
-    let bytes = export(store.reader(), &[host], None, NOW).unwrap();
+    let bytes = export(store.reader(), &[host], None, NOW, &BTreeMap::new()).unwrap();
     assert!(refused(&bytes).contains("expected scheme, name and port"));
 }

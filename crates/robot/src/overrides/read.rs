@@ -17,9 +17,6 @@ impl Overrides {
         for rule in &config.rules {
             check_limits(rule, usual)?;
         }
-        let whole = |key, least: u32| {
-            move |value: &u32| within(key, (*value).into(), least.into(), 1e9).map(|_| *value)
-        };
         Ok(Self {
             weight: rules.sheet(
                 "weight",
@@ -73,7 +70,7 @@ impl Overrides {
                 "audit_every",
                 revisit.audit_every,
                 |rule| rule.audit_every.as_ref(),
-                whole("rules.audit_every", 1),
+                |many| within("rules.audit_every", (*many).into(), 1.0, 1e9).map(|_| *many),
             )?,
             least_interval: rules.sheet(
                 "least_interval",
@@ -92,6 +89,12 @@ impl Overrides {
                 usual.least_chance,
                 |rule| rule.least_chance.as_ref(),
                 |chance| within("rules.least_chance", *chance, 0.0, 0.99),
+            )?,
+            first_guess_days: rules.sheet(
+                "first_guess_days",
+                revisit.first_guess_days,
+                |rule| rule.first_guess_days.as_ref(),
+                |days| within("rules.first_guess_days", *days, 1e-9, 1e6),
             )?,
             count: rules.sheet(
                 "count",

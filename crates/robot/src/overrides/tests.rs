@@ -86,7 +86,7 @@ fn of_each_setting_the_first_rule_that_fits_and_names_it_holds() {
         [[rules]]\nhosts = ['a.example']\ninterval = { rule = 'fixed', seconds = 7.0 }\nleast_interval = '1h'\n\
         [[rules]]\nhosts = ['*.example', 'a.example']\nat_once = 3\nrobots = false\nhours = '22:00-06:00 +02:00'\n\
         interval = { rule = 'fixed', seconds = 9.0 }\nuser_agent = 'mine'\n\
-        [[rules]]\npages = '/news/'\nmost_interval = '2h'\ncount = 'body'\ngone_days = 1.0\nleast_chance = 0.0";
+        [[rules]]\npages = '/news/'\nmost_interval = '2h'\ncount = 'body'\ngone_days = 1.0\nleast_chance = 0.0\nfirst_guess_days = 0.5";
     let overrides = Overrides::new(&config(text)).unwrap();
     let (a, b, c) = (
         url("https://a.example/news/"),
@@ -111,6 +111,7 @@ fn of_each_setting_the_first_rule_that_fits_and_names_it_holds() {
     );
     assert!(overrides.page(&a).minor_counts && overrides.page(&c).minor_counts);
     assert_eq!(overrides.page(&c).gone_seconds, 86_400.0);
+    assert_eq!(overrides.page(&c).rank.guess, Some(2.0 / 86_400.0));
     assert_eq!(overrides.page(&b), overrides.usual_terms());
     let told: Vec<String> = (overrides.told(&a).iter())
         .map(|told| format!("{} {} {}", told.key, told.rule, told.value))
@@ -136,6 +137,10 @@ fn what_goes_by_host_goes_without_pages() {
         ("hosts = ['a']\npages = 'x'\nrobots = false", "goes by host"),
         ("hosts = ['a']\nhours = '22-06'", "rules.hours"),
         ("hosts = ['a']\nat_once = 0", "rules.at_once"),
+        (
+            "pages = 'x'\nfirst_guess_days = 0.0",
+            "rules.first_guess_days",
+        ),
         (
             "hosts = ['a']\ninterval = { rule = 'fixed', seconds = -1.0 }",
             "rules.interval",

@@ -41,10 +41,40 @@ fn commits_of_any_length_come_back_in_order() {
     let read = committed(&store).unwrap();
     assert!(read.iter().map(|commit| &**commit).eq(&commits));
     let settings = Settings::new(RobotId(7), vec![GroupId(1)]);
-    let mut seam = Seam::new(settings, 1, Now::default(), &store).unwrap();
+    let mut seam = Seam::new(settings.clone(), 1, Now::default(), &store).unwrap();
     assert_eq!(seam.protocol().session(), Some(session));
     assert_eq!(seam.server("h"), Some(server));
-    assert_eq!(seam.take_redirected(), [("http://h/x".into(), 2)]);
+    assert_eq!(seam.redirected()["http://h/x"], 2);
+    // a checkpoint says as much as all before it
+    let mut store = store;
+    let known = vec![
+        Record::Checkpoint(fleet::record::Checkpoint {
+            base: 3,
+            journal: Vec::new(),
+            last: 12,
+            kept: Vec::new(),
+            taken: 1,
+        }),
+        Record::Began(session),
+    ];
+    seam.commits.push_back(Commit {
+        number: 9,
+        records: Arc::new(known),
+        own: false,
+    });
+    let commit = seam.next_commit().unwrap();
+    let before: Vec<u64> = store.outbox_numbers().collect();
+    let batch = Batch {
+        outbox: entries(&commit.records),
+        receipts: before,
+        ..Batch::default()
+    };
+    store.commit(&batch).unwrap();
+    assert_eq!(committed(&store).unwrap().len(), 1);
+    let mut seam = Seam::new(settings, 2, Now::default(), &store).unwrap();
+    assert_eq!(seam.protocol().session(), Some(session));
+    assert_eq!(seam.server("h"), Some(server));
+    assert_eq!(seam.redirected()["http://h/x"], 2);
     // held by nobody yet, and no request without a lease
     assert_eq!(seam.share("h"), Share::Elsewhere);
     assert!(seam.pass(Now { at: 5.0, wall: 5.0 }, server).is_err());

@@ -213,7 +213,7 @@ fn moved(config: &Config, number: usize, now: Now) -> Result<PathBuf, String> {
     let told = |error: storage::Error| error.to_string();
     let from = Reader::open(&state_directory(&config.data.0)).map_err(told)?;
     let hosts: Vec<HostId> = (0..from.host_count().map_err(told)?).map(HostId).collect();
-    let bytes = moving::export(&from, &hosts, None, now).map_err(told)?;
+    let bytes = moving::export(&from, &hosts, None, now, &BTreeMap::new()).map_err(told)?;
     let directory = config.data.0.join(format!("moved-{number}"));
     let options = StoreOptions {
         durability: Durability::Buffered,

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use fleet::flaw::Flaw;
 use fleet::identity::{GroupId, Member, Millis, Session, Unit};
 use fleet::plan::{Plan, Standing, Version};
-use fleet::record::Record;
+use fleet::record::{Record, is_checkpoint};
 
 /// Something that must not be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,10 +90,14 @@ impl Checks {
 
     /// W14: what a robot has on disk is never replaced by something lower.
     pub fn wrote(&mut self, robot: usize, records: &[Record]) -> Result<(), Broken> {
+        // a checkpoint says again what was adopted before
+        let again = is_checkpoint(records);
         for record in records {
             if let Record::Adopted(plan) = record {
                 let known = self.adopted.insert((robot, plan.group), plan.version);
-                if known.is_some_and(|known| known >= plan.version) {
+                let lower =
+                    |known: Version| known > plan.version || known == plan.version && !again;
+                if known.is_some_and(lower) {
                     let known = known.unwrap_or_default();
                     return broken(
                         "W14 no lower version",

@@ -197,6 +197,17 @@ impl Engine {
         self.objects.remove(name);
     }
 
+    /// Removes a session's objects but these.
+    pub fn sweep(&mut self, session: Session, needed: &[Text]) {
+        self.objects
+            .retain(|name, _| !session.stored(name) || needed.contains(name));
+    }
+
+    /// The names of all objects.
+    pub fn objects(&self) -> impl Iterator<Item = &Text> {
+        self.objects.keys()
+    }
+
     /// An object, if it is there.
     pub fn object(&self, name: &Text) -> Option<Arc<[u8]>> {
         self.objects.get(name).cloned()

@@ -2,13 +2,14 @@
 //! clock of its own, and a crawler that fetches whatever the protocol lets it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use fleet::identity::{Millis, Unit};
 use fleet::io::Token;
 use fleet::moves::Ages;
 use fleet::parcel::Subject;
-use fleet::record::Record;
+use fleet::record::{Record, is_checkpoint};
 use fleet::robot::{Robot, Settings};
 
 use super::web::{Page, Web};
@@ -62,6 +63,9 @@ pub struct Writing {
     pub checked: Millis,
 }
 
+/// Pages of each server, and how often they were visited.
+pub type Rows = BTreeMap<Unit, BTreeMap<Page, u32>>;
+
 /// A robot's process, machine and disk.
 #[derive(Debug)]
 pub struct Process {
@@ -81,14 +85,16 @@ pub struct Process {
     pub late_until: Millis,
     /// Writing takes up to so long.
     pub slow: Millis,
-    /// What is committed.
+    /// What is committed, from the last checkpoint on.
     pub disk: Vec<Arc<Vec<Record>>>,
+    /// The rows that the commits before it came to.
+    stored: Rows,
     /// What is not.
     pub unwritten: VecDeque<(u64, Arc<Vec<Record>>)>,
     /// When the commit under way ends, and the one after it.
     pub commits: (Millis, Millis),
     /// Pages of each server, and how often they were visited.
-    pub rows: BTreeMap<Unit, BTreeMap<Page, u32>>,
+    pub rows: Rows,
     /// Servers that may be asked.
     pub lines: BTreeMap<Unit, Line>,
     /// At the gate.
@@ -118,6 +124,7 @@ impl Process {
             late_until: 0,
             slow: 0,
             disk: Vec::new(),
+            stored: Rows::new(),
             unwritten: VecDeque::new(),
             commits: (0, 0),
             rows: BTreeMap::new(),
@@ -170,32 +177,46 @@ impl Process {
 
     /// The rows as the disk has them.
     pub fn restore(&mut self) {
-        let disk = std::mem::take(&mut self.disk);
-        for commit in &disk {
-            self.apply(commit);
-        }
-        self.disk = disk;
+        self.rows = self.on_disk();
     }
 
-    /// What a commit does to the rows.
-    pub fn apply(&mut self, commit: &[Record]) {
-        for record in commit {
-            match record {
-                Record::Admit(parcel) => {
-                    let rows = self.rows.entry(parcel.unit()).or_default();
-                    rows.entry(Web::page(parcel)).or_default();
-                }
-                Record::Row(unit, bytes) => {
-                    let (page, visits) = read_row(bytes);
-                    let known = self.rows.entry(*unit).or_default().entry(page).or_default();
-                    *known = visits.max(*known);
-                }
-                Record::Handed(unit) => {
-                    self.rows.remove(unit);
-                }
-                _ => {}
-            }
+    fn on_disk(&self) -> Rows {
+        let mut rows = self.stored.clone();
+        for commit in &self.disk {
+            apply(&mut rows, commit);
         }
+        rows
+    }
+
+    /// A commit is on disk; a checkpoint takes the place of all before it.
+    pub fn committed(&mut self, commit: Arc<Vec<Record>>) {
+        if is_checkpoint(&commit) {
+            self.stored = self.on_disk();
+            self.disk.clear();
+        }
+        self.disk.push(commit);
+    }
+
+    /// The disk is empty.
+    pub fn wipe(&mut self) {
+        self.disk.clear();
+        self.stored.clear();
+    }
+
+    /// What the store has from a server on: of two servers at a time.
+    pub fn survey(&self, web: &Web, from: u64) -> (Vec<Record>, Option<u64>) {
+        let place = |unit: &Unit| match unit {
+            Unit::Server(IpAddr::V4(v4)) => Some(u64::from(v4.to_bits())),
+            _ => None,
+        };
+        let units = self.rows.keys();
+        let units = units.filter_map(|unit| Some((place(unit)?, *unit)));
+        let mut units: Vec<(u64, Unit)> = units.filter(|(place, _)| *place >= from).collect();
+        units.sort_unstable();
+        let next = units.get(2).map(|(place, _)| *place);
+        let records = units.into_iter().take(2);
+        let records = records.flat_map(|(_, unit)| self.export(unit, web, 0).0);
+        (records.collect(), next)
     }
 
     /// All that is known of a server.
@@ -217,7 +238,7 @@ impl Process {
         let ages = Ages {
             last_request: line
                 .and_then(|line| line.last)
-                .map(|at| self.clock.local(now) - at),
+                .map(|at| self.clock.local(now).saturating_sub(at)),
             left_alone: line.map_or(0, |line| line.next.saturating_sub(self.clock.local(now))),
         };
         (records.collect(), ages)
@@ -248,10 +269,25 @@ pub fn row(page: Page, visits: u32) -> Arc<[u8]> {
     bytes.into()
 }
 
-/// Which page a row is of.
-pub fn page_of_row(bytes: &[u8]) -> u64 {
-    let page = bytes.first_chunk::<4>();
-    page.map_or(0, |page| u64::from(u32::from_le_bytes(*page)))
+/// What a commit does to rows.
+pub fn apply(rows: &mut Rows, commit: &[Record]) {
+    for record in commit {
+        match record {
+            Record::Admit(parcel) => {
+                let rows = rows.entry(parcel.unit()).or_default();
+                rows.entry(Web::page(parcel)).or_default();
+            }
+            Record::Row(unit, bytes) => {
+                let (page, visits) = read_row(bytes);
+                let known = rows.entry(*unit).or_default().entry(page).or_default();
+                *known = visits.max(*known);
+            }
+            Record::Handed(unit) => {
+                rows.remove(unit);
+            }
+            _ => {}
+        }
+    }
 }
 
 fn read_row(bytes: &[u8]) -> (Page, u32) {

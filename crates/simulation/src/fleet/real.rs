@@ -72,10 +72,6 @@ pub struct Noted {
     pub owner: usize,
     /// Answers so far.
     pub visits: u32,
-    /// The last one, in milliseconds since 1970.
-    pub last_visit: Option<i64>,
-    /// When it is due, in seconds since 1970.
-    pub due: Option<f64>,
 }
 
 /// A run.
@@ -204,6 +200,9 @@ pub struct RealReport {
     pub same_gone: u64,
     /// See `same_rows`.
     pub same_failed: u64,
+    /// How far the due times of pages that came in packages are off those that their last owners had, as shares
+    /// of the times since their last visits.
+    pub dues_off: Vec<f64>,
     /// Times that a host asked for peace.
     pub peace: u64,
     /// What was noted, page by page.
@@ -266,6 +265,8 @@ pub struct Real {
     deliveries: HashMap<u64, (Subject, u64)>,
     scheduled: BTreeSet<Subject>,
     pairs: BTreeSet<(RobotId, Text)>,
+    /// When pages were due as their servers were closed.
+    dues: HashMap<String, f64>,
     report: RealReport,
     story: Vec<String>,
 }
@@ -294,6 +295,7 @@ impl Real {
             deliveries: HashMap::new(),
             scheduled: BTreeSet::new(),
             pairs: BTreeSet::new(),
+            dues: HashMap::new(),
             report: RealReport {
                 pages: web.pages().count(),
                 ..RealReport::default()

@@ -41,6 +41,12 @@ pub struct Report {
     pub divisions: u64,
     /// Entries of logs that were cut behind snapshots.
     pub purged: u64,
+    /// Commits that took the place of all before them, and the most that a disk had.
+    pub checkpoints: u64,
+    /// See `checkpoints`.
+    pub longest_disk: u64,
+    /// Objects that were stored in the end.
+    pub objects: u64,
     /// Writes of keys.
     pub swaps: u64,
     /// The longest lease, plan and summary.

@@ -242,6 +242,14 @@ impl Scenario {
                 ..Terms::default()
             });
         }
+        if seed % 10 == 3 {
+            // while there is still much to fetch
+            let robot = seed as usize % scenario.robots.len();
+            let at = 25_000 + seed * 7_919 % 50_000;
+            let late = (at, Fault::LateAnswer(robot, 60_000));
+            scenario.events.push(late);
+            scenario.events.sort_by_key(|event| event.0);
+        }
         // logs are short here
         scenario.snapshot = (seed % 4 < 2).then_some(6);
         scenario

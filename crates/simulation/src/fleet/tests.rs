@@ -140,7 +140,7 @@ fn urls_sent_by_an_older_plan_are_passed_on_and_arrive() {
 /// Logs are cut behind snapshots while disks die: whoever takes over has everything all the same.
 #[test]
 fn a_log_that_was_cut_says_as_much_as_a_whole_one() {
-    let (mut purged, mut again, mut requests) = (0, 0, 0);
+    let (mut purged, mut again, mut requests, mut checkpoints) = (0, 0, 0, 0);
     for seed in 0..20 {
         let mut scenario = Scenario::calm(seed, 4);
         scenario.snapshot = Some(5);
@@ -155,14 +155,64 @@ fn a_log_that_was_cut_says_as_much_as_a_whole_one() {
         ];
         let report = well(&scenario).report;
         purged += report.purged;
+        checkpoints += report.checkpoints;
         again += report.again;
         requests += report.requests;
     }
     assert!(purged > 200, "{purged} entries were cut");
+    assert!(checkpoints > 20, "{checkpoints} disks were cut");
     assert!(
         again * 20 < requests,
         "{again} of {requests} requests were for known pages"
     );
+}
+
+/// However long a crawl goes on, a disk has the commits of the last while only, and a restart reads no more.
+#[test]
+fn disks_are_cut_with_the_logs() {
+    for (seed, visits) in [(1, 10), (2, 60)] {
+        let mut scenario = Scenario::calm(seed, 3);
+        scenario.snapshot = Some(20);
+        scenario.visits = visits;
+        scenario.interval = 1_000;
+        scenario.patience = 6_000_000;
+        scenario.events = vec![(150_000, Fault::Kill(1, 5_000))];
+        let outcome = well(&scenario);
+        let report = outcome.report;
+        println!("{visits} visits: {report:?}");
+        // what was not on disk when the process died is asked for again
+        assert!(report.again < 10, "nothing is forgotten");
+        assert!(report.checkpoints > 0 && report.longest_disk < 250);
+        // without cuts each of three disks would have them all
+        assert!(visits == 10 || report.requests / 3 > 4 * report.longest_disk);
+    }
+}
+
+/// Servers move, robots die with their disks, leave and are started anew: in the end nothing is stored that nobody who
+/// is there counts on.
+#[test]
+fn nothing_is_left_behind_in_the_object_store() {
+    let mut most = 0;
+    for seed in 0..6 {
+        let mut scenario = Scenario::calm(seed, 5);
+        scenario.snapshot = Some(8);
+        scenario.visits = u32::MAX;
+        scenario.interval = 3_000;
+        scenario.lasts = Some(1_500_000);
+        scenario.events = vec![
+            (60_000, Fault::Divide(seed)),
+            (90_000 + 500 * seed, Fault::Kill(1, 5_000)),
+            (130_000 + 700 * seed, Fault::DiskLoss(2, 30_000)),
+            (240_000, Fault::Divide(seed + 1)),
+            (300_000, Fault::Leave(3)),
+        ];
+        let outcome = well(&scenario);
+        assert!(outcome.report.handed > 3 && outcome.report.purged > 50);
+        let left = &outcome.left_behind;
+        assert!(left.is_empty(), "seed {seed}: {left:?}");
+        most = most.max(outcome.report.objects);
+    }
+    assert!(most > 0, "nothing was ever stored");
 }
 
 #[test]
@@ -171,6 +221,13 @@ fn urls_are_sent_once() {
         let mut scenario = Scenario::calm(seed, 5);
         scenario.visits = 20;
         scenario.patience = 6_000_000;
+        // more than the cache has places for at first
+        if seed == 0 {
+            scenario.web.hosts = 120;
+            scenario.web.servers = 90;
+            scenario.web.pages = 12;
+            scenario.interval = 1_000;
+        }
         let report = well(&scenario).report;
         assert!(report.entries <= report.pairs * 11 / 10, "{report:?}");
     }

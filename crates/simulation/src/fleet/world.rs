@@ -14,7 +14,7 @@ use fleet::io::{Input, Output};
 use fleet::key::{Charter, Key, Value, What};
 use fleet::parcel::{Cargo, Subject};
 use fleet::plan::{Plan, Seat, Version};
-use fleet::record::{Record, Shared};
+use fleet::record::{Record, Shared, is_checkpoint};
 use fleet::representatives;
 use fleet::robot::{Robot, Settings};
 use rand::{RngExt, SeedableRng};
@@ -85,6 +85,8 @@ pub struct Outcome {
     pub links: BTreeMap<Page, Vec<Page>>,
     /// The newest plan of the fleet that anybody knows.
     pub plan: Option<Shared<Plan>>,
+    /// Objects that are stored though nobody who is there counts on them.
+    pub left_behind: Vec<Text>,
 }
 
 impl Outcome {
@@ -153,6 +155,8 @@ pub(super) struct World<'a> {
     adoptions: Vec<(Millis, GroupId)>,
     report: Report,
     story: Option<Vec<String>>,
+    /// Objects that somebody wanted removed, and when.
+    removing: BTreeMap<Text, Millis>,
     forgetful: bool,
     /// What the owners of groups want.
     charters: BTreeMap<GroupId, Charter>,
@@ -190,6 +194,7 @@ impl<'a> World<'a> {
             },
             web,
             story: tell.then(Vec::new),
+            removing: BTreeMap::new(),
             forgetful: (scenario.events.iter()).any(|(_, f)| matches!(f, Fault::Amnesia(_))),
             charters: BTreeMap::new(),
             seeded: false,
@@ -201,11 +206,9 @@ impl<'a> World<'a> {
             settings.piece = 64;
             settings.interval = scenario.interval;
             settings.budget = scenario.budget;
-            settings.sent_cache = 1 << 14;
             settings.division = scenario.division;
             settings.observe = 10_000;
             settings.snapshot = scenario.snapshot;
-            settings.row_key = super::process::page_of_row;
             let clock = Clock {
                 origin: world.rng.random_range(0..1 << 40),
                 fast: world.rng.random_range(-10_000..=10_000),
@@ -616,7 +619,17 @@ impl<'a> World<'a> {
             .collect();
         let robots = self.processes.iter().filter_map(|p| p.robot.as_ref());
         let plans = robots.filter_map(|robot| robot.plans().next());
+        let robots = self.processes.iter().filter_map(|p| p.robot.as_ref());
+        let known: BTreeSet<Text> = robots.flat_map(Robot::objects).collect();
+        let left_behind = self.engine.objects();
+        // those that are being removed at this moment aside
+        let removed =
+            |name: &Text| (self.removing.get(name)).is_some_and(|at| self.now < at + 1_000);
+        let left_behind = left_behind.filter(|name| !known.contains(*name) && !removed(name));
+        let left_behind: Vec<Text> = left_behind.cloned().collect();
+        self.report.objects = self.engine.objects().count() as u64;
         Outcome {
+            left_behind,
             plan: plans.max_by_key(|plan| plan.version).cloned(),
             links: self.web.all_links().clone(),
             views,
@@ -631,6 +644,8 @@ impl<'a> World<'a> {
     }
 
     fn note_sent(&mut self, robot: RobotId, records: &[Record]) {
+        // a checkpoint says what was said before
+        let records = records.iter().filter(|_| !is_checkpoint(records));
         for record in records {
             if let Record::Out(_, Cargo::Url(parcel)) = record {
                 self.pairs

@@ -190,6 +190,24 @@ impl Web {
             .collect()
     }
 
+    /// The pages of other hosts that a page links to; by chance also one of its own.
+    pub(super) fn far(&self, page: usize) -> impl Iterator<Item = usize> + '_ {
+        let (seed, own) = (self.pages[page].seed, self.pages[page].host);
+        (0..u64::from(self.spec.far_links)).map(move |k| {
+            let drawn = derive(seed, 20 + 1_000 * k) as usize % self.pages.len();
+            let luck = (derive(seed, 50 + 1_000 * k) >> 11) as f64 / (1_u64 << 53) as f64;
+            if luck >= self.spec.near {
+                return drawn;
+            }
+            let block = |host: usize| self.hosts[host].address.octets()[1];
+            let from = self.pages[drawn].host;
+            let all = (from..self.hosts.len()).chain(0..from);
+            let mut near = all.filter(|&host| block(host) == block(own) && host != own);
+            let pages = self.hosts[near.next().unwrap_or(own)].pages.clone();
+            pages.start + drawn % pages.len()
+        })
+    }
+
     /// The pages that a page links to on its own host: its parent and its children in the tree.
     pub(super) fn family(&self, page: usize) -> impl Iterator<Item = usize> + use<> {
         let range = self.hosts[self.pages[page].host].pages.clone();
@@ -240,7 +258,12 @@ fn draw_hosts(spec: &WebSpec) -> Result<Vec<Host>, SpecError> {
         let (block, at) = ((address % blocks) as u8, address / blocks);
         hosts.push(Host {
             name: format!("h{:03}.demo.test", k + 1),
-            address: Ipv4Addr::new(127, 1 + block, (at / 250) as u8, (at % 250) as u8 + 1),
+            address: Ipv4Addr::new(
+                spec.network,
+                1 + block,
+                (at / 250) as u8,
+                (at % 250) as u8 + 1,
+            ),
             pages,
             noise: noise[k],
             validators: validators[k],

@@ -92,7 +92,7 @@ fn text(web: &Web, number: usize, version: usize, before: usize, out: &mut Strin
     }
 }
 
-/// The tree, cross links on the host and one to another host; on front pages the corners and the
+/// The tree, cross links on the host and those to other hosts; on front pages the corners and the
 /// next hosts, so that everything is within reach of the first page.
 fn links(web: &Web, number: usize, port: u16, out: &mut String) {
     let page = &web.pages[number];
@@ -109,8 +109,9 @@ fn links(web: &Web, number: usize, port: u16, out: &mut String) {
         let other = &web.pages[host.pages.start + offset];
         link(&other.path, other.seed);
     }
-    let far = derive(page.seed, 20) as usize % web.pages.len();
-    link(&web.url(far, port), web.pages[far].seed);
+    for far in web.far(number) {
+        link(&web.url(far, port), web.pages[far].seed);
+    }
     if number == host.pages.start {
         for corner in &host.corners {
             link(&format!("/{}/", corners::prefix(*corner)), 0);

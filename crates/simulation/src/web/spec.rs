@@ -32,6 +32,12 @@ pub struct WebSpec {
     pub shared_addresses: f64,
     /// Blocks that the addresses are in, by turns: 127.1.0.0, 127.2.0.0 and so on.
     pub blocks: u8,
+    /// The first number of the addresses: 127 for loopback.
+    pub network: u8,
+    /// Links of a page to pages of other hosts, drawn from all.
+    pub far_links: u32,
+    /// The share of these that stay within the block of their host.
+    pub near: f64,
     /// The share of pages that robots.txt forbids, where there is one.
     pub disallowed: f64,
     /// The share of pages that are gone (410) from some instant on.
@@ -202,6 +208,9 @@ impl Default for WebSpec {
             page_bytes: 6000,
             shared_addresses: 0.2,
             blocks: 1,
+            network: 127,
+            far_links: 1,
+            near: 0.0,
             disallowed: 0.04,
             gone: 0.02,
             noise: [

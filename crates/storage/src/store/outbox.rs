@@ -282,6 +282,11 @@ impl Store {
         self.outbox.entries.len()
     }
 
+    /// The numbers of those entries.
+    pub fn outbox_numbers(&self) -> impl Iterator<Item = u64> {
+        self.outbox.entries.keys().copied()
+    }
+
     /// The number that the next entry will have: they are numbered from 0, and no number is given twice.
     pub fn outbox_next(&self) -> u64 {
         self.outbox.marks.next

@@ -76,12 +76,14 @@ pub struct Unpacked {
 
 impl Reader {
     /// All that is known of these hosts. Copies are in the archive `own`, unless a row says otherwise;
-    /// what is kept of a host goes through `moved`. Pages that are elsewhere stay out of it.
+    /// what is kept of a host goes through `moved`, rows go through `learnt`. Pages that are elsewhere stay out
+    /// of it.
     pub fn pack(
         &self,
         hosts: &[HostId],
         own: Option<ArchiveId>,
         mut moved: impl FnMut(&HostRow) -> Vec<u8>,
+        mut learnt: impl FnMut(PageId, &mut PageRow),
     ) -> Result<Package> {
         let mut named = Vec::new();
         for &id in hosts {
@@ -122,9 +124,10 @@ impl Reader {
             hosts: named.into_iter().map(|(row, _)| row).collect(),
             ..Package::default()
         };
-        for (_, address, row) in pages {
+        for (id, address, row) in pages {
             let row = match row {
                 Some(mut row) => {
+                    learnt(id, &mut row);
                     let target = row.redirect_to.and_then(|page| numbers.get(&page));
                     row.redirect_to = target.map(|&place| PageId(place));
                     self.copy_in_package(&mut row, own, &mut package.archives)?;

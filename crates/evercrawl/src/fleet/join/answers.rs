@@ -1,6 +1,7 @@
 //! A robot at work answers those who ask it over the messaging engine.
 
-use crate::fleet::ask::{Ask, Division, Engine, Known, Report};
+use super::purse;
+use crate::fleet::ask::{Ask, Division, Engine, Holding, Holdings, Known, Report};
 use crate::fleet::office::Office;
 use anyhow::{Result, anyhow};
 use bus::{Bus, Question};
@@ -9,6 +10,7 @@ use fleet::io::Input;
 use fleet::robot::{Divides, Hold};
 use robot::Sight;
 use robot::view::Status;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,9 +20,14 @@ use tokio::task::JoinHandle;
 /// Most names of a server that are told.
 const NAMES: usize = 100;
 
+/// Most servers in an answer, and most hosts of each.
+const SERVERS: usize = 500;
+const HOSTS: usize = 3;
+
 /// Where questions are answered.
 pub struct Desk {
     shown: Arc<Mutex<Status>>,
+    clerk: Arc<Clerk>,
     task: JoinHandle<()>,
 }
 
@@ -41,33 +48,49 @@ impl Desk {
         let asked = office.runtime.block_on(office.nats.questions(robot));
         let mut asked = asked.map_err(|error| anyhow!("{error}"))?;
         let shown = Arc::new(Mutex::new(Status::default()));
-        let clerk = Clerk {
+        let clerk = Arc::new(Clerk {
             name: name.to_owned(),
+            robot,
             nats: office.nats.clone(),
             sight: sight.clone(),
             shown: shown.clone(),
             leave,
             began: Instant::now(),
-        };
+        });
+        let at_work = clerk.clone();
         let task = office.runtime.spawn(async move {
             while let Some(Question { bytes, answer }) = asked.recv().await {
                 // what cannot be read is not answered
                 if let Ok(ask) = serde_json::from_slice(&bytes) {
-                    let _ = answer.send(clerk.answer(&ask));
+                    let _ = answer.send(at_work.answer(&ask));
                 }
             }
         });
-        Ok(Self { shown, task })
+        Ok(Self { shown, clerk, task })
     }
 
     /// How the crawl goes by now.
     pub fn show(&self, status: Status) {
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = status;
     }
+
+    /// What it tells whoever asks for it.
+    pub fn report(&self) -> Report {
+        self.clerk.report()
+    }
+}
+
+fn in_a_word(hold: &Hold) -> &'static str {
+    match hold {
+        Hold::Own { .. } => "own",
+        Hold::Arriving { .. } => "arriving",
+        Hold::Closing { .. } | Hold::Packed { .. } => "going",
+    }
 }
 
 struct Clerk {
     name: String,
+    robot: RobotId,
     nats: bus::nats::Nats,
     sight: Sight,
     shown: Arc<Mutex<Status>>,
@@ -82,6 +105,7 @@ impl Clerk {
             Ask::Where { name, server } => {
                 serde_json::to_vec(&self.known(name.as_deref(), *server))
             }
+            Ask::Servers { after } => serde_json::to_vec(&self.servers(*after)),
             Ask::Leave => {
                 let told = self.leave.send(Input::Leave).is_ok();
                 serde_json::to_vec(&told)
@@ -118,10 +142,54 @@ impl Clerk {
             report.lease = protocol.has_lease();
             report.leaving = protocol.is_leaving();
             report.in_custody = protocol.in_custody();
+            report.allowed = purse::allowed(protocol);
             report.tally = protocol.tally().into();
             report.standing = protocol.standing();
         });
         report
+    }
+
+    fn servers(&self, after: Option<IpAddr>) -> Holdings {
+        let told = self.sight.look(|seam| {
+            let protocol = seam.protocol();
+            let mut held: Vec<(IpAddr, &Hold)> = (protocol.holds())
+                .filter_map(|(unit, hold)| match unit {
+                    Unit::Server(server) => Some((server, hold)),
+                    Unit::Register(_) => None,
+                })
+                .filter(|(server, _)| after.is_none_or(|after| *server > after))
+                .collect();
+            held.sort_by_key(|(server, _)| *server);
+            let more = held.len().saturating_sub(SERVERS);
+            held.truncate(SERVERS);
+            let mut names: BTreeMap<IpAddr, Vec<String>> = held
+                .iter()
+                .map(|(server, _)| (*server, Vec::new()))
+                .collect();
+            for (name, server) in seam.servers() {
+                if let Some(known) = names.get_mut(&server)
+                    && known.len() < HOSTS
+                {
+                    known.push(name);
+                }
+            }
+            let holding = |(server, hold): (IpAddr, &Hold)| {
+                let counts = protocol.counts_of(server);
+                let delay = counts.and_then(|counts| counts.delays.get(&self.robot)?.median());
+                Holding {
+                    server,
+                    held: in_a_word(hold).to_owned(),
+                    names: names.remove(&server).unwrap_or_default(),
+                    pages: counts.map_or(0, fleet::counts::Counts::total),
+                    answers_in: delay.map(|micros| f64::from(micros) / 1e3),
+                }
+            };
+            Holdings {
+                some: held.into_iter().map(holding).collect(),
+                more,
+            }
+        });
+        told.unwrap_or_default()
     }
 
     fn divide(&self, group: GroupId) -> Division {

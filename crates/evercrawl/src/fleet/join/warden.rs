@@ -32,6 +32,11 @@ impl<'a> Warden<'a> {
         }
     }
 
+    /// The groups, as they were last read.
+    pub fn groups(&self) -> &Groups {
+        &self.groups
+    }
+
     /// What is written down at present.
     pub fn remember(&mut self, seeds: Vec<Kept>) {
         if let Ok((_, groups)) = self.office.groups()

@@ -5,8 +5,8 @@
 //! everybody takes a part. Whoever comes to the group later gets a seat when that plan is out.
 
 use super::super::{Robot, Task};
+use super::Eviction;
 use super::members::empty;
-use super::{Eviction, sessions};
 use crate::identity::{GroupId, Member, Session};
 use crate::key::{Key, Value, What};
 use crate::plan::{Plan, Standing, Version};
@@ -95,7 +95,7 @@ impl Robot {
         self.evict(&plan);
         let mut ready = true;
         let mut next = plan.successor(self.settings.robot);
-        for session in sessions(&plan) {
+        for session in plan.sessions() {
             ready &= self.partitioner.evictions.get(&session) == Some(&Eviction::Done);
             next.dead.push(session);
         }

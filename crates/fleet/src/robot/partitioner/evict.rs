@@ -1,7 +1,7 @@
 //! The end of a session that expired: its lease is sealed, then its log; others take over then.
 
 use super::super::{Robot, Task};
-use super::{Eviction, sessions};
+use super::Eviction;
 use crate::identity::Session;
 use crate::io::{Outcome, Output};
 use crate::key::{Key, Lease, Value, What};
@@ -10,12 +10,13 @@ use crate::plan::Plan;
 impl Robot {
     pub(super) fn evict(&mut self, plan: &Plan) {
         let mine = self.session;
-        let expired: Vec<Session> = sessions(plan)
+        let expired: Vec<Session> = plan
+            .sessions()
             .filter(|s| Some(*s) != mine && self.observer.expired(*s, self.now))
             .collect();
         // whoever is heard of again is not evicted; other groups' members are not judged here
         let renewed =
-            |s: &Session| sessions(plan).any(|seated| seated == *s) && !expired.contains(s);
+            |s: &Session| plan.sessions().any(|seated| seated == *s) && !expired.contains(s);
         (self.partitioner.evictions)
             .retain(|session, step| *step == Eviction::Done || !renewed(session));
         for session in expired {

@@ -82,7 +82,12 @@ impl<W: Worth> Priced<W> {
             return Some(order - rank - FIRST);
         };
         let least = self.limits(page).least_interval;
-        let at = last + (delay - self.worth.forward(page)).max(least);
+        let at = match self.promised.get(&page) {
+            Some(promise) => promise
+                .due
+                .clamp(last + least, last + self.most_delay(page)),
+            None => last + (delay - self.worth.forward(page)).max(least),
+        };
         let tried = self.tried.get(&page);
         Some(tried.map_or(at, |tried| at.max(tried + RETRY * delay)))
     }

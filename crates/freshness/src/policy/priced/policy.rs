@@ -1,6 +1,6 @@
 //! The engine as a policy: what comes in, and what it says to do.
 
-use super::{Place, Priced, Worth};
+use super::{Place, Priced, Promise, Worth};
 use crate::estimate::Findings;
 use crate::policy::{Change, Limit, Limits, Next, Outcome, Policy, Seen};
 use crate::record::{Reader, Writer};
@@ -33,7 +33,7 @@ impl<W: Worth> Policy for Priced<W> {
         self.spent = self.spent.max(now - credit) + 1.0 / self.budget;
         self.queues.visited(server, now, None);
         self.places[due.page.index()].under_way = true;
-        self.review();
+        self.review(now);
         Next::Visit(due.page)
     }
 
@@ -50,6 +50,7 @@ impl<W: Worth> Policy for Priced<W> {
             self.tried.insert(page, at);
         } else {
             self.tried.remove(&page);
+            self.promised.remove(&page);
             self.worth.learn(page, server, at, outcome);
             self.worth.judge(page, server, &self.edition.outlook);
             self.places[page.index()].odd = self.edition.is_odd();
@@ -135,7 +136,7 @@ impl<W: Worth> Policy for Priced<W> {
                 self.market.add(server, self.worth.stake(page));
                 self.count_in(server);
                 self.queue(page);
-                self.review();
+                self.review(now);
                 self.renew();
             }
             Change::RemovePage(page) => {
@@ -148,6 +149,7 @@ impl<W: Worth> Policy for Priced<W> {
                 self.pages_on[server.index()] -= 1;
                 self.queues.remove(server, page);
                 self.tried.remove(&page);
+                self.promised.remove(&page);
                 if let Some(held) = self.held.get_mut(page.index()) {
                     *held = 0.0;
                 }
@@ -173,6 +175,12 @@ impl<W: Worth> Policy for Priced<W> {
             Change::Signal(page) => {
                 let server = ServerId(self.places[page.index()].server);
                 self.worth.signal(page, server);
+                // whoever made the promise had not heard of it
+                if let Some(mut promise) = self.promised.remove(&page) {
+                    let own = self.due_at(page).unwrap_or(f64::INFINITY);
+                    promise.due = promise.due.min(own);
+                    self.promised.insert(page, promise);
+                }
                 self.queue(page);
             }
         }
@@ -180,6 +188,17 @@ impl<W: Worth> Policy for Priced<W> {
 
     fn due(&self, page: PageId) -> Option<f64> {
         self.due_at(page)
+    }
+
+    fn promise(&mut self, page: PageId, now: f64, due: f64) {
+        self.promised.insert(page, Promise { due, made: now });
+        // whoever made it knew of that
+        self.tried.remove(&page);
+        self.queue(page);
+    }
+
+    fn promised(&self, page: PageId) -> Option<f64> {
+        self.promised.get(&page).map(|promise| promise.due)
     }
 
     fn memo(&self, page: PageId, to: &mut Vec<u8>) {

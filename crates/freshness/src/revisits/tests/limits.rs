@@ -121,6 +121,7 @@ fn pages_may_have_limits_of_their_own() {
     let rank = |page: usize| Rank {
         weight: 1.0,
         limits: (page % 2 == 1).then_some(slow),
+        guess: None,
     };
     let pages: Vec<Rank> = (0..20).map(rank).collect();
     for (page, (visits, least, most)) in busy(&pages).into_iter().enumerate() {
@@ -174,4 +175,55 @@ fn a_page_that_matters_more_is_visited_more_often_from_then_on() {
         2 * heavy > 3 * usual,
         "{heavy} visits, {usual} without the weight"
     );
+}
+
+/// When pages of two hosts are due after their first visit, beside `others` pages of a third host that never
+/// change; of the second host's pages somebody guesses how often they change.
+fn first_due(others: u32, guess: f64) -> [f64; 2] {
+    let mut revisits = Revisits::new("default", 0.0, 1.0 / (7.0 * DAY), 1, None).unwrap();
+    revisits.set_limits(Limits {
+        least_interval: 1.0,
+        ..LIMITS
+    });
+    revisits.set_budget(0.0, 1.0);
+    for _ in 0..3 {
+        revisits.add_host(0.0, Seconds(1.0));
+    }
+    for page in 0..others {
+        revisits.keep(0.0, PageId(page), HostId(2), 1.0, 0.0, None);
+        for visit in 1..=6 {
+            revisits.visited(
+                PageId(page),
+                f64::from(visit) * 10.0 * DAY,
+                Outcome::Unchanged,
+            );
+        }
+    }
+    let (now, guessed) = (
+        61.0 * DAY,
+        Rank {
+            guess: Some(guess),
+            ..Rank::from(1.0)
+        },
+    );
+    revisits.keep(now, PageId(others), HostId(0), 1.0, now, None);
+    revisits.keep(now, PageId(others + 1), HostId(1), guessed, now, None);
+    let due = |page: u32| revisits.due(PageId(page)).expect("a time") - now;
+    [due(others), due(others + 1)]
+}
+
+#[test]
+fn pages_may_have_a_first_guess_of_their_own_which_others_do_not_outweigh() {
+    for others in [0, 200] {
+        let [usual, fast] = first_due(others, 24.0 / DAY);
+        let [same, slow] = first_due(others, 1.0 / (365.0 * DAY));
+        assert_eq!(usual, same, "no other page is touched");
+        assert!(
+            5.0 * fast < usual,
+            "{others} others: {fast} s, {usual} s without it"
+        );
+        if others == 0 {
+            assert!(slow > 5.0 * usual, "{slow} s, {usual} s without it");
+        }
+    }
 }

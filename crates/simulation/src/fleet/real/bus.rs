@@ -83,6 +83,7 @@ impl Real {
                 self.report.purged += self.engine.purge(*session, *upto);
             }
             Output::Remove(name) => self.engine.remove(name),
+            Output::Sweep(session, needed) => self.engine.sweep(*session, needed),
             _ => {}
         }
     }

@@ -12,6 +12,7 @@ use rand::RngExt;
 use robot::Intake;
 use robot::message::{Event as Told, Job, Task, Visit, Write};
 use robot::reading::Standpoint;
+use storage::{PageId, PageState};
 use url::Url;
 
 use super::super::checks::{Broken, broken};
@@ -96,6 +97,9 @@ impl Real {
                 if let Write::Visited(visited) = &write {
                     life.unwritten.insert(visited.done.page.0);
                 }
+                if matches!(write, Write::Export { .. }) {
+                    self.dues.extend(life.dues());
+                }
                 life.writes.push(write);
             }
             let to_commit = !life.writes.is_empty() || life.seam().has_commits();
@@ -160,7 +164,13 @@ impl Real {
         self.report.refused += stored.fleet.refused;
         self.report.unlearnt += stored.fleet.unlearnt;
         self.report.trapped += stored.trapped;
-        self.drive(index, vec![Told::Stored(stored)])
+        let arrived = (stored.fleet.arrived.iter())
+            .filter(|arrived| arrived.row.state == PageState::Live)
+            .map(|arrived| arrived.page);
+        let arrived: Vec<PageId> = arrived.collect();
+        self.drive(index, vec![Told::Stored(stored)])?;
+        self.compare_dues(index, &arrived);
+        Ok(())
     }
 
     /// A job begins; it ends after a while.

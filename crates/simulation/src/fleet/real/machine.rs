@@ -87,7 +87,6 @@ impl Machine {
         settings.interval = (spec.interval * 1e3) as u64;
         settings.budget = spec.budget;
         settings.piece = 2_000;
-        settings.sent_cache = 1 << 12;
         settings.snapshot = spec.snapshot;
         Self {
             rules: Arc::new(Rules::new(&config, scope)),
@@ -212,6 +211,15 @@ impl Life {
         Ok(())
     }
 
+    /// When its pages are due.
+    pub fn dues(&self) -> Vec<(String, f64)> {
+        let due = |page: PageId| {
+            let url = self.reader.address(page).ok()?.url;
+            Some((url, self.keeper.due(page)?))
+        };
+        (0..self.pages()).map(PageId).filter_map(due).collect()
+    }
+
     fn row(&self, url: &str) -> Option<PageRow> {
         let mut pages = (0..self.pages()).map(PageId);
         let page = pages.find(|page| {
@@ -282,8 +290,6 @@ impl Real {
                     let noted = Noted {
                         owner,
                         visits: row.visits,
-                        last_visit: row.last_visit,
-                        due: life.keeper.due(page),
                     };
                     notes.insert(address.url, noted);
                 }
@@ -294,11 +300,16 @@ impl Real {
 
     /// W12: what a package brings is what its last owner has.
     pub(super) fn compare_rows(&mut self, index: usize, stored: &Stored) -> Result<(), Broken> {
-        let bare = |row: &PageRow| PageRow {
-            place: None,
-            away: None,
-            redirect_to: None,
-            ..row.as_it_travels()
+        let bare = |row: &PageRow| {
+            let mut row = PageRow {
+                place: None,
+                away: None,
+                redirect_to: None,
+                ..row.as_it_travels()
+            };
+            // looked at by itself
+            freshness::revisits::break_promise(&mut row.memo);
+            row
         };
         let Some(life) = &self.machines[index].life else {
             return Ok(());
@@ -331,6 +342,29 @@ impl Real {
             }
         }
         Ok(())
+    }
+
+    /// Pages that came in a package are due when their last owner would have visited them: how far off that is, as
+    /// a share of the time since the last visit.
+    pub(super) fn compare_dues(&mut self, index: usize, arrived: &[PageId]) {
+        let Some(life) = &self.machines[index].life else {
+            return;
+        };
+        for &page in arrived {
+            let (Ok(address), Ok(Some(row))) = (life.reader.address(page), life.reader.page(page))
+            else {
+                continue;
+            };
+            let (Some(due), Some(last)) = (self.dues.get(&address.url), row.last_visit) else {
+                continue;
+            };
+            let here = life.keeper.due(page).unwrap_or(f64::INFINITY);
+            // whatever is due has its turn now
+            let now = self.machines[index].clock(self.now).at;
+            let off = (here.max(now) - due.max(now)).abs();
+            let span = (due.max(now) - last as f64 / 1e3).max(1.0);
+            self.report.dues_off.push(off / span);
+        }
     }
 
     /// The process dies with all that is not on disk, and comes back after a while.

@@ -172,6 +172,10 @@ impl World<'_> {
                 self.engine.remove(name);
                 return Ok(());
             }
+            Output::Sweep(session, needed) => {
+                self.engine.sweep(*session, needed);
+                return Ok(());
+            }
             _ => return Ok(()),
         };
         self.answer(index, &output, inputs);
@@ -238,7 +242,12 @@ impl World<'_> {
             if self.lost(index) {
                 continue;
             }
-            let at = self.now + self.delay() + self.away(index);
+            let mut at = self.now + self.delay() + self.away(index);
+            // what comes to it is late by whichever way
+            let late = self.processes[index].late_until;
+            if late > self.now {
+                at = late + 1;
+            }
             self.push(at, index, Event::Hear(vec![input]));
         }
         Ok(outcome)

@@ -3,11 +3,11 @@
 use fleet::flaw::Flaw;
 use fleet::identity::Unit;
 use fleet::io::{Input, Output, Token};
-use fleet::record::Record;
+use fleet::record::{Record, is_checkpoint};
 use rand::RngExt;
 
 use super::super::checks::{Broken, broken};
-use super::super::process::{Writing, row};
+use super::super::process::{Writing, apply, row};
 use super::super::web::{Page, Request, Web};
 use super::{Event, Happening, World};
 
@@ -20,7 +20,7 @@ impl World<'_> {
                     self.note_sent(robot, &records);
                     let fast = self.rng.random_range(2..40);
                     let process = &mut self.processes[index];
-                    process.apply(&records);
+                    apply(&mut process.rows, &records);
                     process.unwritten.push_back((number, records));
                     let slow = if self.now < self.calm_from {
                         process.slow
@@ -43,6 +43,18 @@ impl World<'_> {
                     let input = Input::Resolved(name, Some(server));
                     self.push(at, index, Event::Hear(vec![input]));
                 }
+                Output::Survey(token, from) => {
+                    let process = &self.processes[index];
+                    let (records, next) = process.survey(&self.web, from);
+                    let surveyed = Input::Surveyed {
+                        token,
+                        records,
+                        next,
+                    };
+                    // when all that was written before is on disk
+                    let at = self.now.max(process.commits.1) + self.rng.random_range(1..50);
+                    self.push(at, index, Event::Hear(vec![surveyed]));
+                }
                 Output::Open(unit, from) => self.open(index, unit, from)?,
                 Output::Close(token, unit) => self.close(index, token, unit),
                 Output::Forget(unit) => {
@@ -59,13 +71,18 @@ impl World<'_> {
                     self.tell(|| format!("{robot} lost its share and begins anew"));
                     self.processes[index].die();
                     self.note(Some(index), Happening::Ends);
-                    self.processes[index].disk.clear();
+                    self.processes[index].wipe();
                     self.checks.wiped(index);
                     let at = self.now + 500;
                     self.push(at, index, Event::Start);
                     return Ok(());
                 }
-                wish => self.send(index, wish),
+                wish => {
+                    if let Output::Remove(name) = &wish {
+                        self.removing.insert(name.clone(), self.now);
+                    }
+                    self.send(index, wish);
+                }
             }
         }
         Ok(())
@@ -79,13 +96,15 @@ impl World<'_> {
         }
         while let Some((_, records)) = process.unwritten.pop_front_if(|(n, _)| *n <= number) {
             self.checks.wrote(index, &records)?;
-            for record in records.iter() {
+            for record in records.iter().filter(|_| !is_checkpoint(&records)) {
                 if let Record::Adopted(plan) = record {
                     self.adoptions.push((self.now, plan.group));
                 }
             }
-            process.disk.push(records);
+            self.report.checkpoints += u64::from(is_checkpoint(&records));
+            process.committed(records);
         }
+        self.report.longest_disk = self.report.longest_disk.max(process.disk.len() as u64);
         self.hear(index, Input::Committed(number))
     }
 

@@ -116,7 +116,7 @@ impl World<'_> {
         self.note(Some(index), Happening::Ends);
         let process = &mut self.processes[index];
         if disk {
-            process.disk.clear();
+            process.wipe();
             self.checks.wiped(index);
         }
         // another boot, another origin of the clock

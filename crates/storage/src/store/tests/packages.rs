@@ -81,7 +81,7 @@ fn hosts(store: &Store) -> Vec<HostId> {
 fn exported(store: &Store, own: ArchiveId) -> Vec<u8> {
     let package = store
         .reader()
-        .pack(&hosts(store), Some(own), |row| row.blob.clone());
+        .pack(&hosts(store), Some(own), |row| row.blob.clone(), |_, _| {});
     package.unwrap().encode().unwrap()
 }
 

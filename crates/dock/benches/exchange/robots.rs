@@ -1,0 +1,117 @@
+//! Two whole robots and the bus between them.
+
+use crate::server::Server;
+use crate::url;
+use bus::Bus;
+use bus::nats::Nats;
+use fleet::identity::{GroupId, Member, RobotId, Unit};
+use fleet::io::Outcome;
+use fleet::key::{Charter, Key, Value, What};
+use fleet::parcel::Parcel;
+use fleet::plan::Plan;
+use fleet::record::Shared;
+use fleet::robot::Settings;
+use robot::config::Config;
+use robot::{Berth, Crawl, Sight, Until, start_in_fleet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const FLEET: GroupId = GroupId(1);
+const URLS: u64 = 600_000;
+/// Given at a time, as from as many pages.
+const TOGETHER: usize = 5_000;
+/// A limit for a run that hangs.
+const LIMIT: Duration = Duration::from_mins(3);
+
+async fn found(bus: &Nats) {
+    let plan = Value::Plan(Shared(Arc::new(Plan::founding(FLEET, None))));
+    let charter = Value::Charter(Charter {
+        number: 1,
+        ..Charter::default()
+    });
+    for (what, value) in [(What::Plan, plan), (What::Charter, charter)] {
+        let key = Key { group: FLEET, what };
+        let put = bus.swap(key, 0, &value).await;
+        assert!(matches!(put, Outcome::Done(_)), "{put:?}");
+    }
+}
+
+fn start(
+    number: u64,
+    bus: &Nats,
+    at: &std::path::Path,
+    runtime: &tokio::runtime::Runtime,
+) -> (Crawl, Sight) {
+    let mut config = Config {
+        seeds: vec!["http://www.host-000.example/".to_owned().into()],
+        ..Config::default()
+    };
+    config.data.0 = at.into();
+    config.scope.suffixes = vec!["example".into()];
+    config.fetch.allow_networks = vec!["127.0.0.0/8".into()];
+    // nothing is fetched
+    config.budget.requests_per_second = 0.001;
+    let mut settings = Settings::new(RobotId(number), vec![FLEET]);
+    settings.division = None;
+    settings.poll = 500;
+    settings.interval = 100;
+    settings.longest = 100;
+    let (berth, mooring) = Berth::new(settings, number as u16);
+    let sight = mooring.sight.clone();
+    let crawl = start_in_fleet(&config, Until::Stopped, berth).expect("a robot");
+    dock::serve(bus.clone(), mooring, runtime.handle().clone()).expect("a thread");
+    (crawl, sight)
+}
+
+/// Whether both have settled a plan with both.
+fn is_seated(sight: &Sight) -> bool {
+    let seated = |plan: &Plan| plan.seats.len() == 2;
+    sight.look(|seam| seam.protocol().plans().any(|plan| seated(&plan.0))) == Some(true)
+}
+
+pub fn run(server: &Server) -> (u64, f64) {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let buses = [(); 2].map(|()| runtime.block_on(server.connect()));
+    runtime.block_on(buses[0].init(&[FLEET])).expect("streams");
+    runtime.block_on(found(&buses[0]));
+    let directories = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+    let (first, sight) = start(1, &buses[0], directories[0].path(), &runtime);
+    let (second, other) = start(2, &buses[1], directories[1].path(), &runtime);
+    let until = Instant::now() + LIMIT;
+    let wait = |what: &str, is_so: &dyn Fn() -> bool| {
+        while !is_so() {
+            assert!(Instant::now() < until, "{what}: not in time");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    wait("seats", &|| is_seated(&sight) && is_seated(&other));
+    std::thread::sleep(Duration::from_secs(3));
+    // those that are the second robot's
+    let plan = sight.look(|seam| seam.protocol().plans().next().cloned());
+    let plan = plan.flatten().expect("a plan");
+    let foreign = (0..).map(url).filter(|(_, server, _)| {
+        plan.0.owner(Unit::Server(*server), None) == Some(Member::Robot(RobotId(2)))
+    });
+    let parcels: Vec<Parcel> = foreign
+        .take(URLS as usize)
+        .map(|(name, server, url)| {
+            let mut parcel = Parcel::new(name.into(), url.into());
+            parcel.server = Some(server);
+            parcel
+        })
+        .collect();
+    let begun = Instant::now();
+    for some in parcels.chunks(TOGETHER) {
+        sight.give(some.iter().cloned());
+    }
+    let had = || second.status().pages_known + second.status().trapped;
+    wait("URLs", &|| had() >= URLS);
+    let seconds = begun.elapsed().as_secs_f64();
+    let trapped = second.status().trapped;
+    assert_eq!(trapped, 0, "these URLs lead into no trap");
+    for crawl in [first, second] {
+        crawl.stop();
+        crawl.wait().expect("it ends");
+    }
+    (URLS, seconds)
+}
