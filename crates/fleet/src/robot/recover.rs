@@ -76,10 +76,7 @@ impl Robot {
         for unit in held {
             self.units.insert(unit, Hold::Arriving { quiet_until });
         }
-        // one that begins has asked nobody; what an earlier life asked is buried with that
-        if !disk.is_empty() {
-            self.quiet_floor = quiet_until;
-        }
+        self.quiet_floor = quiet_until;
         // packages are made anew
         let moving: Vec<u64> = (self.outbox.numbers())
             .filter(|number| {
