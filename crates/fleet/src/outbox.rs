@@ -13,12 +13,7 @@ pub struct Kept {
     pub cargo: Cargo,
     /// When it was last published; nothing if it never was.
     pub sent: Option<Millis>,
-    /// How often it was, under the present plans.
-    tries: u8,
 }
-
-/// A holder who is away for long is not sent the same again and again: the wait doubles so often.
-const DOUBLED: u8 = 3;
 
 /// What is for others.
 #[derive(Clone, Debug, Default)]
@@ -57,12 +52,7 @@ impl Outbox {
     /// As it was on disk.
     pub fn restore(&mut self, number: u64, cargo: Cargo) {
         self.last = self.last.max(number);
-        let kept = Kept {
-            cargo,
-            sent: None,
-            tries: 0,
-        };
-        self.entries.insert(number, kept);
+        self.entries.insert(number, Kept { cargo, sent: None });
     }
 
     /// An entry that is still in custody.
@@ -71,10 +61,9 @@ impl Outbox {
     }
 
     /// It is published now.
-    pub fn publishing(&mut self, number: u64, now: Millis) {
+    pub fn sending(&mut self, number: u64, now: Millis) {
         if let Some(kept) = self.entries.get_mut(&number) {
             kept.sent = Some(now);
-            kept.tries = kept.tries.saturating_add(1);
         }
     }
 
@@ -88,29 +77,15 @@ impl Outbox {
             .flat_map(Notice::all_pieces)
     }
 
-    /// It could not be published, and counts as if it had been then.
-    pub fn sending(&mut self, number: u64, then: Millis) {
-        if let Some(kept) = self.entries.get_mut(&number) {
-            kept.sent = Some(then);
-            kept.tries = 0;
-        }
-    }
-
-    /// Others may be the holders now: nothing waits longer than it must.
-    pub fn hurry(&mut self) {
-        self.entries.values_mut().for_each(|kept| kept.tries = 0);
-    }
-
     /// Its next holder has it, or it is ours after all.
     pub fn forget(&mut self, number: u64) -> Option<Cargo> {
         self.entries.remove(&number).map(|kept| kept.cargo)
     }
 
-    /// Those without a receipt for so long since they were published, and twice as long after each time.
-    pub fn overdue(&self, now: Millis, patience: Millis) -> impl Iterator<Item = u64> + '_ {
-        let wait = move |kept: &Kept| patience << kept.tries.saturating_sub(1).min(DOUBLED);
+    /// Those published before `then` without a receipt since.
+    pub fn overdue(&self, then: Millis) -> impl Iterator<Item = u64> + '_ {
         (self.entries.iter())
-            .filter(move |(_, kept)| kept.sent.is_some_and(|sent| sent + wait(kept) < now))
+            .filter(move |(_, kept)| kept.sent.is_some_and(|sent| sent < then))
             .map(|(number, _)| *number)
     }
 
@@ -127,39 +102,5 @@ impl Outbox {
     /// How much is.
     pub fn len(&self) -> usize {
         self.entries.len()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::parcel::Parcel;
-
-    #[test]
-    fn the_same_is_sent_less_and_less_often_until_the_plan_changes() {
-        let mut outbox = Outbox::default();
-        let url = Parcel::new("a.example".into(), "http://a.example/".into());
-        let number = outbox.keep(Cargo::Url(url));
-        let mut times = Vec::new();
-        outbox.publishing(number, 0);
-        for now in 0..1_000 {
-            if outbox.overdue(now, 20).next().is_some() {
-                times.push(now);
-                outbox.publishing(number, now);
-            }
-        }
-        assert_eq!(times[..4], [21, 62, 143, 304]);
-        // no later than after eight times as long
-        assert!(
-            times.windows(2).all(|two| two[1] - two[0] <= 161),
-            "{times:?}"
-        );
-        let last = times[times.len() - 1];
-        outbox.hurry();
-        assert_eq!(outbox.overdue(last + 21, 20).collect::<Vec<_>>(), [number]);
-        // what could not be published is tried again soon
-        outbox.publishing(number, 2_000);
-        outbox.sending(number, 1_985);
-        assert!(outbox.overdue(2_006, 20).next().is_some());
     }
 }

@@ -83,7 +83,6 @@ impl Robot {
     pub(super) fn advance_units(&mut self) {
         if std::mem::take(&mut self.plans_changed) {
             self.close_what_is_not_ours();
-            self.outbox.hurry();
         }
         let arriving = |hold: &Hold| matches!(hold, Hold::Arriving { .. });
         let ready = self.pump.caught_up && self.lease_valid(self.now);

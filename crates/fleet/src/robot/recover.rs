@@ -101,10 +101,7 @@ impl Robot {
         for unit in held {
             self.units.insert(unit, Hold::Arriving { quiet_until });
         }
-        // one that begins has asked nobody; what an earlier life asked is buried with that
-        if !disk.is_empty() {
-            self.quiet_floor = quiet_until;
-        }
+        self.quiet_floor = quiet_until;
         self.drop_packages();
         let outs: Vec<u64> = self.outbox.numbers().collect();
         self.pump.restore(base, journal, outs);
