@@ -7,7 +7,7 @@ use frontier::politeness::{Answer, Courtesy};
 use ground::{HostId, PageId, Seconds};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// An answer takes so many seconds.
 const ANSWER: f64 = 0.25;
@@ -83,9 +83,10 @@ impl Crawler<'_> {
         }
     }
 
+    /// Each address is of a network of its own: hosts of one network take turns, whatever the order.
     fn address(&self, host: HostId) -> IpAddr {
         let host = self.hosts[host.index()];
-        self.web.ip(self.web.address_of(host))
+        Ipv4Addr::from_bits(self.web.address_of(host).0 << 8 | 1).into()
     }
 
     fn read(&mut self, page: u32, order: Order) {
@@ -169,7 +170,10 @@ mod tests {
 
     #[test]
     fn a_host_with_many_pages_is_done_sooner_where_it_has_more_turns() {
-        let web = Shape::published(3).scaled(0.002).web();
+        // hosts of one address take turns there, whatever the order
+        let shape = Shape::published(3).scaled(0.002);
+        let addresses = shape.hosts;
+        let web = Shape { addresses, ..shape }.web();
         let largest = web.all_hosts().max_by_key(|&host| web.pages_of(host).len());
         let done = |order_of_new| {
             let rules = Rules {
