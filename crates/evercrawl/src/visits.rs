@@ -3,7 +3,7 @@
 use crate::data::{host_name, hosts, store_in_place_of};
 use crate::terminal::{complain, count};
 use anyhow::Result;
-use lab::fit::{Page, Visit};
+use freshness::fit::{Visit, VisitedPage};
 use std::collections::HashMap;
 use std::path::Path;
 use storage::{HostId, Outcome, PageId, Position, REQUISITE};
@@ -11,7 +11,7 @@ use url::Url;
 
 /// Reads the log of visits in the data directory of a crawl, which may be going on. What was a change is
 /// told as the crawl counted it; failures, pages that were gone and what pages only show are left out.
-pub fn read(directory: &Path) -> Result<Vec<Page>> {
+pub fn read(directory: &Path) -> Result<Vec<VisitedPage>> {
     let store = store_in_place_of("a CSV file", directory)?;
     let mut log = store.observations(Position(0))?;
     let mut visits: HashMap<PageId, Vec<Visit>> = HashMap::new();
@@ -44,7 +44,7 @@ pub fn read(directory: &Path) -> Result<Vec<Page>> {
             continue;
         };
         if entry.depth != REQUISITE {
-            pages.push(Page { host, visits: own });
+            pages.push(VisitedPage { host, visits: own });
         }
     }
     for (lost, why) in [

@@ -4,9 +4,11 @@
 mod kolmogorov;
 mod likelihood;
 mod search;
+mod visited;
 mod waits;
 
 pub use kolmogorov::{ks_distance, ks_p_value};
+pub use visited::{Visit, VisitedPage, dated};
 pub use waits::{Age, OF_WAITS, Wait, fit_waits, rate_of};
 
 use crate::gap::{Gap, GapError, Histogram};

@@ -4,14 +4,13 @@ mod findings;
 mod report;
 mod watched;
 
-pub use watched::{Page, Visit};
-
 use crate::simulate::Trace;
 use anyhow::Result;
 use desk::bad_input::BadInput;
 use desk::new_file::{NewFile, check_target};
 use desk::terminal::{self, complain};
 use findings::Findings;
+use freshness::fit::VisitedPage;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -55,7 +54,7 @@ pub struct Arguments {
 }
 
 /// How the visits to the pages of a crawl are read from its data directory.
-pub type ReadVisits = fn(&Path) -> Result<Vec<Page>>;
+pub type ReadVisits = fn(&Path) -> Result<Vec<VisitedPage>>;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, visits: ReadVisits) -> Result<()> {

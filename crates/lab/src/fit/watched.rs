@@ -3,7 +3,7 @@
 use super::findings::{
     Class, Concentration, Findings, LEVEL, MOST_FITTED, Model, Rates, Rhythm, of_classes,
 };
-use freshness::fit::{Age, Fits, OF_WAITS, Wait, fit_waits, rate_of};
+use freshness::fit::{Fits, OF_WAITS, Visit, VisitedPage as Page, dated, fit_waits, rate_of};
 use ground::quantity::DAY;
 use serde::Serialize;
 use simulation::statistics::quantile;
@@ -11,26 +11,6 @@ use std::collections::BTreeMap;
 
 /// A change whose time is known to this many seconds has an hour of the day.
 const WITHIN: f64 = 3600.0;
-
-/// A visit that had an answer. Times are seconds since 1970.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Visit {
-    /// When.
-    pub at: f64,
-    /// Whether the page was found changed since the visit before.
-    pub changed: bool,
-    /// When the server says that it last changed.
-    pub modified: Option<f64>,
-}
-
-/// The visits to a page, in order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Page {
-    /// Its host, by number.
-    pub host: u32,
-    /// One after the other.
-    pub visits: Vec<Visit>,
-}
 
 /// What kind of evidence visits are.
 #[derive(Debug, Serialize)]
@@ -42,57 +22,6 @@ pub struct Watched {
     pub dated: usize,
     /// Changes whose time is known to an hour, by a date or by visits: the rhythm is theirs.
     pub timed: usize,
-}
-
-impl Page {
-    /// Each change found, with the visit before.
-    fn changes(&self) -> impl Iterator<Item = (Visit, Visit)> + '_ {
-        let pairs = self.visits.windows(2).map(|pair| (pair[0], pair[1]));
-        pairs.filter(|(_, now)| now.changed)
-    }
-
-    /// From each change found to the next. `from_start`: the wait from the first visit on as well, at
-    /// whose start the content may be of any age.
-    fn waits(&self, from_start: bool) -> Vec<Wait> {
-        let mut waits = Vec::new();
-        let mut began = None;
-        let mut last: Option<Visit> = None;
-        for &visit in &self.visits {
-            let Some(before) = last.replace(visit) else {
-                let known = visit.modified.map(|at| visit.at - at);
-                let age = known.filter(|age| *age > 0.0).map(Age::Known);
-                let any = from_start.then_some(Age::Known(0.0));
-                began = age.or(any).map(|age| (visit.at, age));
-                continue;
-            };
-            if !visit.changed {
-                continue;
-            }
-            if let Some((at, age)) = began {
-                let (from, to) = (before.at - at, visit.at - at);
-                waits.push(Wait { age, from, to });
-            }
-            let age = dated(before, visit).map_or(Age::Below(visit.at - before.at), |at| {
-                Age::Known(visit.at - at)
-            });
-            began = Some((visit.at, age));
-        }
-        if let (Some((at, age)), Some(end)) = (began, last)
-            && end.at > at
-        {
-            waits.push(Wait {
-                age,
-                from: end.at - at,
-                to: f64::INFINITY,
-            });
-        }
-        waits
-    }
-}
-
-/// When a change happened, if the server's word fits with the visits.
-fn dated(before: Visit, now: Visit) -> Option<f64> {
-    now.modified.filter(|at| before.at < *at && *at <= now.at)
 }
 
 impl Findings {
@@ -182,6 +111,7 @@ fn class(pages: &[Page], own: &[usize], from: usize, below: usize) -> Class {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use freshness::fit::{Age, Wait};
 
     fn visit(at: f64, changed: bool, modified: Option<f64>) -> Visit {
         Visit {
