@@ -410,6 +410,10 @@ impl Robot {
             first,
             snapshot,
         };
+        if legacy.pieces.is_empty() {
+            // whoever has nothing has a snapshot without pieces, and none will come
+            return self.inherit(session, legacy);
+        }
         self.legacies.insert(session, legacy);
     }
 

@@ -267,6 +267,14 @@ fn seeds_that_once_failed() {
     }
 }
 
+/// Whoever had nothing left a snapshot without pieces, for which heirs waited for ever.
+#[test]
+fn whoever_dies_with_nothing_is_buried() {
+    for seed in [2685, 7393] {
+        well(&Scenario::random(seed));
+    }
+}
+
 /// Deadlocks between groups: the receiver of a package left with its whole site (42, 132), died (3167, 3201), or
 /// was the last of a region and removed (799, 2366); what died with a sleeper in another branch was taken by
 /// nobody (203); messages in the streams of a site that died out were read by nobody (41); a register that got
