@@ -8,6 +8,7 @@ mod observing;
 mod ownership;
 mod partitioner;
 mod plans;
+mod probing;
 mod pump;
 mod quiet;
 mod recover;
@@ -39,6 +40,8 @@ use partitioner::Partitioner;
 pub use partitioner::divide::{Divides, Told};
 use plans::Level;
 pub use plans::Route;
+use probing::Probing;
+pub use probing::Wanted;
 use pump::{Draft, Pump};
 use quiet::Work;
 use register::Register;
@@ -87,6 +90,7 @@ pub struct Robot {
     imported: BTreeMap<Text, Millis>,
     partitioner: Partitioner,
     observing: Observing,
+    probing: Probing,
     snapshots: Snapshots,
     /// Logs of others that wait for their snapshots.
     legacies: BTreeMap<Session, Legacy>,
@@ -233,6 +237,7 @@ impl Robot {
             imported: BTreeMap::new(),
             partitioner: Partitioner::default(),
             observing: Observing::default(),
+            probing: Probing::default(),
             snapshots: Snapshots::default(),
             legacies: BTreeMap::new(),
             grants: BTreeMap::new(),
@@ -280,7 +285,11 @@ impl Robot {
             }
             Input::Object(name, bytes) => self.on_object(&name, bytes),
             Input::Committed(number) => self.pump.committed(number),
-            Input::Seed(parcel) => self.dispatch(parcel),
+            Input::Seeds(parcels) => {
+                for parcel in parcels {
+                    self.dispatch(parcel);
+                }
+            }
             Input::Visited {
                 unit,
                 row,

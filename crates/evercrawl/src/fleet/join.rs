@@ -2,8 +2,10 @@
 
 mod answers;
 mod journal;
+mod prober;
 mod purse;
 mod seeds;
+mod surveyor;
 mod warden;
 
 use super::articles::{Articles, with_local};
@@ -387,13 +389,20 @@ impl Work<'_> {
         tell_mended(&crawl.mended, json);
         let runtime = self.office.runtime.handle().clone();
         dock::serve(self.office.nats.clone(), mooring, runtime)?;
+        let (prober, _probing) = prober::Prober::start(&config)?;
         let desk = Desk::open(
             &self.arguments.robot,
             self.robot,
             self.office,
-            &sight,
+            (&sight, &prober),
             leave,
         )?;
+        let every = self.articles.survey();
+        let _surveying = every
+            .map(|every| {
+                surveyor::Surveyor::start(self.robot, (self.office, &sight), prober, every)
+            })
+            .transpose()?;
         let mut journal = journal::Journal::new(&self.arguments.robot, self.robot, self.office);
         let mut warden = warden::Warden::new(self.office, self.articles, self.member());
         let mut purse = purse::Purse::new(&config);

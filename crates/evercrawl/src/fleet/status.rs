@@ -159,7 +159,7 @@ impl View {
             let refused = count(self.refused, "URL");
             let _ = writeln!(
                 text,
-                "refused    {refused} of other robots: `fleet status --json` has them by robot"
+                "refused    {refused} of other robots: `fleet dead-letters` says which and why"
             );
         }
         if self.quiet {

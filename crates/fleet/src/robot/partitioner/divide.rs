@@ -15,6 +15,8 @@ pub(in crate::robot) struct Made {
     /// Among whom, with their capacities.
     members: Vec<(Member, u32)>,
     servers: usize,
+    /// Probes that were known.
+    probes: usize,
     at: Millis,
     /// An answer is awaited for the plan of this version.
     under_way: Option<Version>,
@@ -125,19 +127,21 @@ impl Robot {
         let mut members: Vec<_> = seats.iter().map(|s| (s.member, s.capacity)).collect();
         members.sort_unstable();
         let servers = self.servers_of(depth);
-        let now = self.now;
+        let (now, probes) = (self.now, self.probing.len());
         let made = self.partitioner.made.entry(plan.group).or_default();
         if made.members.is_empty() && !plan.table.is_empty() {
             // another divided it before us
             made.members.clone_from(&members);
             made.servers = servers.len();
+            made.probes = probes;
             made.at = now;
         }
         let listed = |server: &&IpAddr| plan.lists(Unit::Server(**server));
         made.listed.extend(servers.iter().filter(listed));
         let first = made.members.is_empty();
         let grown = servers.len() as f64 >= made.servers as f64 * (1.0 + terms.growth);
-        let due = first || grown || made.members != members;
+        let nearer = made.probes as f64 * (1.0 + terms.growth) + seats.len() as f64;
+        let due = first || grown || probes as f64 >= nearer || made.members != members;
         let soon = made.at + self.settings.observe;
         let old = now >= made.at + terms.every;
         let least = if made.wanted { 0 } else { terms.least };
@@ -150,6 +154,7 @@ impl Robot {
         *made = Made {
             members,
             servers: servers.len(),
+            probes,
             at: now,
             under_way: Some(plan.version),
             wanted: false,
@@ -170,6 +175,8 @@ impl Robot {
                     counts: collected?.get(server)?.clone(),
                     before: listed.contains(server).then(|| seat_of(*server)).flatten(),
                     owner: seat_of(*server),
+                    probes: self.probing.of(*server),
+                    place: None,
                 })
             })
             .collect();
@@ -184,7 +191,7 @@ impl Robot {
     }
 
     /// Servers that the groups above give to the group, as far as it was told of them.
-    fn servers_of(&self, depth: usize) -> Vec<IpAddr> {
+    pub(in crate::robot) fn servers_of(&self, depth: usize) -> Vec<IpAddr> {
         let group = self.levels[depth].group;
         let ours = |server: &IpAddr| {
             self.levels[..depth].iter().all(|level| {
