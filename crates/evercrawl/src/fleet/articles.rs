@@ -98,10 +98,10 @@ impl Articles {
             .map_err(|error| anyhow!("the fleet's configuration cannot be used here: {error}"))
     }
 
-    /// How often partitioners look what is to be probed; never if nothing is.
-    pub fn survey(&self) -> Option<Duration> {
+    /// How often a robot measures what is around it, and whether it has servers probed.
+    pub fn survey(&self) -> (Duration, bool) {
         let every = Duration::from_secs_f64(self.lease.clamp(2.0, 30.0));
-        (self.probes && self.division == By::Links).then_some(every)
+        (every, self.probes && self.division == By::Links)
     }
 
     /// How large and how patient the streams are.

@@ -14,6 +14,8 @@ const MOVES: usize = 200;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ask {
+    /// Whether it is there.
+    Ping,
     /// How it goes.
     Status,
     /// Where the register has a name, and how a server is held.

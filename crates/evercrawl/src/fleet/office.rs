@@ -225,15 +225,15 @@ impl Office {
         let found = self.read(&format!("robot.{name}"))?;
         let known = || -> Result<String> {
             let names: Vec<String> = self.robots()?.into_iter().map(|robot| robot.name).collect();
-            Ok(names.join(", "))
+            Ok(if names.is_empty() {
+                "nobody has joined yet".to_owned()
+            } else {
+                format!("there are: {}", names.join(", "))
+            })
         };
         match found {
             Some((_, robot)) => Ok(robot),
-            None => Err(BadInput(format!(
-                "no robot {name:?} ever joined; there are: {}",
-                known()?
-            ))
-            .into()),
+            None => Err(BadInput(format!("no robot {name:?} ever joined; {}", known()?)).into()),
         }
     }
 }

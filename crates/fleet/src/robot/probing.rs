@@ -40,12 +40,6 @@ pub struct Wanted {
 }
 
 impl Probing {
-    /// How many answers there are.
-    pub(super) fn len(&self) -> usize {
-        let probes = self.0.values().flat_map(BTreeMap::values);
-        probes.filter(|probe| probe.micros.is_some()).count()
-    }
-
     /// Of a server's block.
     pub(super) fn of(&self, server: IpAddr) -> Vec<Answered> {
         let probes = self.0.get(&block(server)).into_iter().flatten();
@@ -103,6 +97,12 @@ impl Robot {
             (!by.is_empty()).then_some(Wanted { server, by })
         });
         wanted.take(most).collect()
+    }
+
+    /// Whether most blocks of a group whose partitioner this robot is were probed by those who are to.
+    pub(super) fn probes_suffice(&self, group: GroupId) -> bool {
+        let known = self.probing.0.len();
+        known > 0 && self.unprobed(group, known + 1).len() < known
     }
 
     /// A robot measured how far a server is, in microseconds; nothing if the server does not answer probes.

@@ -104,6 +104,7 @@ struct Clerk {
 impl Clerk {
     fn answer(&self, ask: &Ask) -> Vec<u8> {
         let answer = match ask {
+            Ask::Ping => serde_json::to_vec(&true),
             Ask::Status => serde_json::to_vec(&self.report()),
             Ask::Where { name, server } => {
                 serde_json::to_vec(&self.known(name.as_deref(), *server))

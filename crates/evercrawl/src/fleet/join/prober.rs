@@ -5,14 +5,15 @@ use anyhow::Result;
 use netmap::pace::Pace;
 use netmap::probe::{Probing, probe};
 use robot::config::Config;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Packets per second, to all servers together.
+/// Packets per second to a server, and servers at a time.
 const PER_SECOND: f64 = 5.0;
+const AT_ONCE: usize = 8;
 /// Most servers that wait, and most that are remembered.
 const WAITING: usize = 1_000;
 const KNOWN: usize = 100_000;
@@ -34,6 +35,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     waiting: VecDeque<IpAddr>,
+    under_way: HashSet<IpAddr>,
     /// When, and how many microseconds; nothing if it did not answer, or may not be asked.
     known: HashMap<IpAddr, (Instant, Option<u32>)>,
     measured: u64,
@@ -50,11 +52,13 @@ impl Drop for Running {
 
 impl Prober {
     pub fn start(config: &Config) -> Result<(Self, Running)> {
-        let may = robot::may_probe(config)?;
+        let may = Arc::new(robot::may_probe(config)?);
         let prober = Self::default();
-        let own = prober.clone();
-        let thread = std::thread::Builder::new().name("prober".into());
-        thread.spawn(move || own.work(may))?;
+        for _ in 0..AT_ONCE {
+            let (own, may) = (prober.clone(), may.clone());
+            let thread = std::thread::Builder::new().name("prober".into());
+            thread.spawn(move || own.work(&*may))?;
+        }
         Ok((prober.clone(), Running(prober)))
     }
 
@@ -70,14 +74,11 @@ impl Prober {
         for server in servers {
             match state.known.get(server) {
                 Some((at, micros)) if at.elapsed() < LASTS => known.push((*server, *micros)),
-                _ if state.waiting.len() < WAITING && !state.waiting.contains(server) => {
-                    state.waiting.push_back(*server);
-                }
-                _ => {}
+                _ => state.queue(*server),
             }
         }
         drop(state);
-        self.0.news.notify_one();
+        self.0.news.notify_all();
         known
     }
 
@@ -86,41 +87,51 @@ impl Prober {
         self.state().measured
     }
 
-    fn work(&self, may: impl Fn(IpAddr) -> bool) {
+    fn work(&self, may: &impl Fn(IpAddr) -> bool) {
         let pace = Pace::new(PER_SECOND, &self.0.stop);
         while !pace.is_over() {
-            let state = self.state();
-            let waited = self.0.news.wait_timeout(state, LOOK);
-            let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-            let mut next = state.waiting.front().copied();
-            drop(state);
-            while let Some(server) = next {
-                let micros = if may(server) {
-                    match measure(server, &pace) {
-                        Some(micros) => micros,
-                        None => return,
-                    }
-                } else {
-                    tracing::debug!(%server, "not probed: it may not be contacted");
-                    None
-                };
-                next = self.learn(server, micros);
-            }
+            let Some(server) = self.next() else { continue };
+            let micros = if may(server) {
+                match measure(server, &pace) {
+                    Some(micros) => micros,
+                    None => return,
+                }
+            } else {
+                tracing::debug!(%server, "not probed: it may not be contacted");
+                None
+            };
+            self.state().learn(server, micros);
         }
     }
 
-    /// Keeps what was found; says what is next.
-    fn learn(&self, server: IpAddr, micros: Option<u32>) -> Option<IpAddr> {
-        let mut state = self.state();
-        state.waiting.pop_front();
-        if state.known.len() >= KNOWN {
-            state.known.retain(|_, (at, _)| at.elapsed() < LASTS / 2);
+    /// Waits a while for something to measure.
+    fn next(&self) -> Option<IpAddr> {
+        let waits = |state: &mut State| state.waiting.is_empty();
+        let waited = (self.0.news).wait_timeout_while(self.state(), LOOK, waits);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let server = state.waiting.pop_front()?;
+        state.under_way.insert(server);
+        Some(server)
+    }
+}
+
+impl State {
+    fn queue(&mut self, server: IpAddr) {
+        let known = self.under_way.contains(&server) || self.waiting.contains(&server);
+        if self.waiting.len() < WAITING && !known {
+            self.waiting.push_back(server);
         }
-        if state.known.len() < KNOWN {
-            state.known.insert(server, (Instant::now(), micros));
+    }
+
+    fn learn(&mut self, server: IpAddr, micros: Option<u32>) {
+        self.under_way.remove(&server);
+        if self.known.len() >= KNOWN {
+            self.known.retain(|_, (at, _)| at.elapsed() < LASTS / 2);
         }
-        state.measured += u64::from(micros.is_some());
-        state.waiting.front().copied()
+        if self.known.len() < KNOWN {
+            self.known.insert(server, (Instant::now(), micros));
+        }
+        self.measured += u64::from(micros.is_some());
     }
 }
 

@@ -15,8 +15,10 @@ pub(in crate::robot) struct Made {
     /// Among whom, with their capacities.
     members: Vec<(Member, u32)>,
     servers: usize,
-    /// Probes that were known.
-    probes: usize,
+    /// Most distances were known from probes: from then on the promise holds for good.
+    informed: bool,
+    /// When it was last looked whether they are.
+    looked: Millis,
     at: Millis,
     /// An answer is awaited for the plan of this version.
     under_way: Option<Version>,
@@ -127,21 +129,25 @@ impl Robot {
         let mut members: Vec<_> = seats.iter().map(|s| (s.member, s.capacity)).collect();
         members.sort_unstable();
         let servers = self.servers_of(depth);
-        let (now, probes) = (self.now, self.probing.len());
+        let now = self.now;
+        let made = self.partitioner.made.entry(plan.group).or_default();
+        let looks = !made.informed && now >= made.looked + self.settings.observe / 4;
+        if looks {
+            made.looked = now;
+        }
+        let news = looks && self.probes_suffice(plan.group);
         let made = self.partitioner.made.entry(plan.group).or_default();
         if made.members.is_empty() && !plan.table.is_empty() {
             // another divided it before us
             made.members.clone_from(&members);
             made.servers = servers.len();
-            made.probes = probes;
             made.at = now;
         }
         let listed = |server: &&IpAddr| plan.lists(Unit::Server(**server));
         made.listed.extend(servers.iter().filter(listed));
         let first = made.members.is_empty();
         let grown = servers.len() as f64 >= made.servers as f64 * (1.0 + terms.growth);
-        let nearer = made.probes as f64 * (1.0 + terms.growth) + seats.len() as f64;
-        let due = first || grown || probes as f64 >= nearer || made.members != members;
+        let due = first || grown || news || made.members != members;
         let soon = made.at + self.settings.observe;
         let old = now >= made.at + terms.every;
         let least = if made.wanted { 0 } else { terms.least };
@@ -154,7 +160,8 @@ impl Robot {
         *made = Made {
             members,
             servers: servers.len(),
-            probes,
+            informed: made.informed || news,
+            looked: now,
             at: now,
             under_way: Some(plan.version),
             wanted: false,
@@ -186,7 +193,8 @@ impl Robot {
             servers: placed,
             seats,
             came,
-            promise: terms.promise,
+            // what was placed before anybody knew how far it is may go where it belongs, once, if that is worth it
+            promise: if news { 1.0 } else { terms.promise },
         })
     }
 
