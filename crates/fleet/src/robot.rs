@@ -3,7 +3,9 @@
 
 mod exchange;
 mod lease;
+mod legacy;
 mod moving;
+mod numbering;
 mod observing;
 mod ownership;
 mod partitioner;
@@ -16,6 +18,7 @@ mod register;
 mod settings;
 mod shares;
 mod snapshot;
+mod start;
 mod takeover;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -33,6 +36,7 @@ use crate::record::Record;
 use crate::sent::SentCache;
 use exchange::Transit;
 use lease::Renewal;
+use legacy::Legacy;
 use moving::Arrival;
 use observing::Observing;
 pub use ownership::{Hold, Share};
@@ -46,7 +50,8 @@ use pump::{Draft, Pump};
 use quiet::Work;
 use register::Register;
 pub use settings::Settings;
-use snapshot::{Legacy, Snapshots};
+use snapshot::Snapshots;
+use start::Start;
 
 /// How often a robot looks whether something has to be done again.
 const TICK: Millis = 1_000;
@@ -79,6 +84,8 @@ pub struct Robot {
     units: BTreeMap<Unit, Hold>,
     /// No unit is asked before this, after others were taken over.
     quiet_floor: Millis,
+    /// The robot's start, and when whatever an earlier life asked has ended.
+    start: Start,
     register: Register,
     outbox: Outbox,
     sent: SentCache,
@@ -184,6 +191,8 @@ pub struct Tally {
     pub incomplete: u64,
     /// Entries of the log that were cut behind a snapshot.
     pub cut_from_log: u64,
+    /// Times that the engine had forgotten so much of the log that it was begun anew.
+    pub logs_renumbered: u64,
     /// Objects that were removed because nobody needs them.
     pub removed: u64,
     /// Times that a group was divided by its links here.
@@ -227,6 +236,7 @@ impl Robot {
             past: BTreeMap::new(),
             units: BTreeMap::new(),
             quiet_floor: 0,
+            start: Start::default(),
             register: Register::default(),
             outbox: Outbox::default(),
             sent: SentCache::new(settings.sent_cache),

@@ -109,7 +109,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if office.read::<Groups>("groups")?.is_none() {
         office.write("groups", 0, &Groups::founded(&place.name))?;
     }
-    groups::found(&office, TOP, None)?;
+    // in place of a lost fleet: its robots may still be at work
+    if arguments.place.has_written(&place) {
+        groups::found_again(&office, TOP, None)?;
+    } else {
+        groups::found(&office, TOP, None)?;
+    }
     let (_, known) = office.groups()?;
     groups::charter(&office, &known, TOP, |charter| charter.parent = None)?;
     let seeds = robot::seeds::read_all(&config.seeds).map_err(explain)?;

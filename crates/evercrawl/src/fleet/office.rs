@@ -75,6 +75,12 @@ impl Where {
         Err(BadInput(text).into())
     }
 
+    /// Whether `init` wrote the fleet down here before.
+    pub fn has_written(&self, found: &Written) -> bool {
+        let written = self.file().ok().flatten();
+        written.is_some_and(|known| (&known.nats, &known.name) == (&found.nats, &found.name))
+    }
+
     fn file(&self) -> Result<Option<Written>> {
         let path = self.fleet.as_deref().unwrap_or(Path::new(FILE));
         let text = match std::fs::read_to_string(path) {
