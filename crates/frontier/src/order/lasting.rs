@@ -2,10 +2,11 @@
 //!
 //! A page that was never visited tells nothing of itself but its URL. Others with parts of it were visited, and some had
 //! a date: of a process that goes on as before, contents at a random time are as old as they will last. So the ages
-//! found are explained, in logarithms, by a mean, by what each host, folder, extension and file name adds to it, and by how
-//! long the page was known: what is new is often changed again soon. What is added, and how much each of these
-//! kinds says at all, is not estimated but *sampled* from what the ages allow (Gibbs), and a visit goes to the best of a few pages by such a sample (Thompson). So nothing is followed further
-//! than it is known, what says nothing is not followed, and what is not known yet is tried.
+//! found are explained, in logarithms, by a mean, by what each host, folder, extension and file name adds to it, and by
+//! how long the page was known: what is new is often changed again soon. What is added, and how much each of these kinds
+//! says at all, is not estimated but *sampled* from what the ages allow (Gibbs), and a visit goes to the best of a few
+//! pages by such a sample (Thompson). So nothing is followed further than it is known, what says nothing is not
+//! followed, and what is not known yet is tried.
 //!
 //! Where no date was seen, the page found first is visited first.
 
@@ -42,7 +43,7 @@ const VARIANCE_PRIOR: (f64, f64) = (1.0, 0.04);
 const NOISE_PRIOR: (f64, f64) = (2.0, 2.0);
 
 /// What a URL says of itself: 32 bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traits([u32; TRAITS]);
 
 impl Traits {
@@ -94,13 +95,19 @@ struct Effect {
 }
 
 /// A page that waits, or waited: what its URL says, and since when it was known.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Known {
     traits: Traits,
     since: f64,
 }
 
 impl Known {
+    /// Of which nothing was told.
+    const NOTHING: Self = Self {
+        traits: Traits([0; TRAITS]),
+        since: f64::INFINITY,
+    };
+
     /// For how long, as a logarithm.
     fn time(self, now: f64) -> f64 {
         ((now - self.since) / NEW).max(1.0).ln()
@@ -159,7 +166,7 @@ impl Lasting {
     /// What a page's URL says, and since when the page is known.
     pub fn describe(&mut self, page: PageId, traits: Traits, since: f64) {
         if self.known.len() <= page.index() {
-            self.known.resize(page.index() + 1, Known::default());
+            self.known.resize(page.index() + 1, Known::NOTHING);
         }
         self.known[page.index()] = Known { traits, since };
     }
