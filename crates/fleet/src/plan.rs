@@ -27,6 +27,13 @@ impl std::fmt::Display for Version {
     }
 }
 
+/// Who makes the plan of a group that nobody is in yet.
+pub const NOBODY: RobotId = RobotId(0);
+
+/// The term that a group begins with which was founded again. No group has so many partitioners one after the other
+/// before long.
+const AGAIN: u64 = 1_000;
+
 /// What a seat is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
@@ -173,9 +180,22 @@ impl Plan {
 
     /// The first plan of a group that nobody is in yet.
     pub fn founding(group: GroupId, parent: Option<GroupId>) -> Self {
-        let mut plan = Self::new(group, Version { number: 1, term: 0 }, RobotId(0));
+        let mut plan = Self::new(group, Version { number: 1, term: 0 }, NOBODY);
         plan.parent = parent;
         plan
+    }
+
+    /// As [`Plan::founding`], in place of plans that were lost: there may be robots who know more, and servers that
+    /// were asked a moment ago.
+    pub fn founding_again(group: GroupId, parent: Option<GroupId>) -> Self {
+        let mut plan = Self::founding(group, parent);
+        plan.version.term = AGAIN;
+        plan
+    }
+
+    /// Whether the group was founded once, and had few partitioners since.
+    pub fn is_of_first_founding(&self) -> bool {
+        self.version.term < AGAIN
     }
 
     /// A plan for nobody.

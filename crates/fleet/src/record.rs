@@ -57,6 +57,9 @@ pub enum Record {
     Checkpoint(Checkpoint),
     /// The same for whoever drives the robot: where names are, and after how many redirects URLs came.
     Names(Vec<(Text, IpAddr)>, Vec<(Text, u8)>),
+    /// The engine forgot more of the log than can be told again: our entry of the first number is its entry of the
+    /// second from now on.
+    Renumbered(u64, u64),
 }
 wire_enum!(Record {
     0 => Admit(parcel),
@@ -80,6 +83,7 @@ wire_enum!(Record {
     18 => Timed(unit, answered),
     19 => Checkpoint(checkpoint),
     20 => Names(servers, redirects),
+    21 => Renumbered(ours, theirs),
 });
 
 /// What no other record of a checkpoint says.

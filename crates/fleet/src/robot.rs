@@ -3,11 +3,14 @@
 
 mod exchange;
 mod lease;
+mod legacy;
 mod moving;
+mod numbering;
 mod observing;
 mod ownership;
 mod partitioner;
 mod plans;
+mod probing;
 mod pump;
 mod quiet;
 mod recover;
@@ -15,6 +18,7 @@ mod register;
 mod settings;
 mod shares;
 mod snapshot;
+mod start;
 mod takeover;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -32,6 +36,7 @@ use crate::record::Record;
 use crate::sent::SentCache;
 use exchange::Transit;
 use lease::Renewal;
+use legacy::Legacy;
 use moving::Arrival;
 use observing::Observing;
 pub use ownership::{Hold, Share};
@@ -39,11 +44,14 @@ use partitioner::Partitioner;
 pub use partitioner::divide::{Divides, Told};
 use plans::Level;
 pub use plans::Route;
+use probing::Probing;
+pub use probing::Wanted;
 use pump::{Draft, Pump};
 use quiet::Work;
 use register::Register;
 pub use settings::Settings;
-use snapshot::{Legacy, Snapshots};
+use snapshot::Snapshots;
+use start::Start;
 
 /// How often a robot looks whether something has to be done again.
 const TICK: Millis = 1_000;
@@ -76,6 +84,8 @@ pub struct Robot {
     units: BTreeMap<Unit, Hold>,
     /// No unit is asked before this, after others were taken over.
     quiet_floor: Millis,
+    /// The robot's start, and when whatever an earlier life asked has ended.
+    start: Start,
     register: Register,
     outbox: Outbox,
     sent: SentCache,
@@ -87,6 +97,7 @@ pub struct Robot {
     imported: BTreeMap<Text, Millis>,
     partitioner: Partitioner,
     observing: Observing,
+    probing: Probing,
     snapshots: Snapshots,
     /// Logs of others that wait for their snapshots.
     legacies: BTreeMap<Session, Legacy>,
@@ -180,6 +191,8 @@ pub struct Tally {
     pub incomplete: u64,
     /// Entries of the log that were cut behind a snapshot.
     pub cut_from_log: u64,
+    /// Times that the engine had forgotten so much of the log that it was begun anew.
+    pub logs_renumbered: u64,
     /// Objects that were removed because nobody needs them.
     pub removed: u64,
     /// Times that a group was divided by its links here.
@@ -223,6 +236,7 @@ impl Robot {
             past: BTreeMap::new(),
             units: BTreeMap::new(),
             quiet_floor: 0,
+            start: Start::default(),
             register: Register::default(),
             outbox: Outbox::default(),
             sent: SentCache::new(settings.sent_cache),
@@ -233,6 +247,7 @@ impl Robot {
             imported: BTreeMap::new(),
             partitioner: Partitioner::default(),
             observing: Observing::default(),
+            probing: Probing::default(),
             snapshots: Snapshots::default(),
             legacies: BTreeMap::new(),
             grants: BTreeMap::new(),
@@ -280,7 +295,11 @@ impl Robot {
             }
             Input::Object(name, bytes) => self.on_object(&name, bytes),
             Input::Committed(number) => self.pump.committed(number),
-            Input::Seed(parcel) => self.dispatch(parcel),
+            Input::Seeds(parcels) => {
+                for parcel in parcels {
+                    self.dispatch(parcel);
+                }
+            }
             Input::Visited {
                 unit,
                 row,

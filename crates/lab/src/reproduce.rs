@@ -1,6 +1,7 @@
 //! `evercrawl reproduce`: the published experiments, and whether their relations come out.
 
 mod classical;
+mod cold_pages;
 mod default;
 mod factors;
 mod first_visits;
@@ -112,6 +113,8 @@ enum What {
     PartitionPreferences,
     /// How soon the important pages are fetched, by the order of first visits
     FirstVisits,
+    /// First visits by what URLs say, where there are fewer visits than pages
+    ColdPages,
     /// All of them
     All,
 }
@@ -148,7 +151,10 @@ impl What {
     }
 
     fn takes_traces(self) -> bool {
-        matches!(self, Self::FreshnessWikipedia | Self::Default)
+        matches!(
+            self,
+            Self::FreshnessWikipedia | Self::Default | Self::ColdPages
+        )
     }
 
     fn experiments() -> impl Iterator<Item = Self> {
@@ -230,9 +236,10 @@ fn reproduce(arguments: &Arguments) -> Result<()> {
         return Err(BadInput(reason.to_owned()).into());
     }
     if !arguments.trace.is_empty() && !chosen.iter().any(|what| what.takes_traces()) {
-        return Err(
-            BadInput("--trace belongs to freshness-wikipedia and default".to_owned()).into(),
-        );
+        return Err(BadInput(
+            "--trace belongs to freshness-wikipedia, default and cold-pages".to_owned(),
+        )
+        .into());
     }
     if let Some(folder) = &arguments.redraw {
         return redraw(arguments.what, folder);
@@ -259,6 +266,7 @@ fn reproduce(arguments: &Arguments) -> Result<()> {
             What::PartitionDownload => partition_download::run(&lab)?,
             What::PartitionPreferences => preferences::run(&lab)?,
             What::FirstVisits => first_visits::run(&lab)?,
+            What::ColdPages => cold_pages::run(&lab)?,
             What::List | What::All => unreachable!("neither is an experiment"),
         };
         outcome.write(&folder(arguments, what), &command(arguments, what))?;

@@ -263,13 +263,23 @@ pub fn add(office: &Office, group: &str, above: Option<&str>, nodes: bool) -> Re
 
 /// Makes a group's streams and its first plan, if they are not there. The office knows the fleet's own sizes.
 pub fn found(office: &Office, group: GroupId, above: Option<GroupId>) -> Result<()> {
+    found_by(office, Plan::founding(group, above))
+}
+
+/// The same for a group whose plans may have been lost.
+pub fn found_again(office: &Office, group: GroupId, above: Option<GroupId>) -> Result<()> {
+    found_by(office, Plan::founding_again(group, above))
+}
+
+fn found_by(office: &Office, plan: Plan) -> Result<()> {
+    let group = plan.group;
     (office.runtime.block_on(office.nats.init(&[group])))
         .map_err(|error| anyhow!("the streams of a group could not be created: {error}"))?;
     let key = Key {
         group,
         what: What::Plan,
     };
-    let plan = Value::Plan(Shared(Arc::new(Plan::founding(group, above))));
+    let plan = Value::Plan(Shared(Arc::new(plan)));
     match office.runtime.block_on(office.nats.swap(key, 0, &plan)) {
         // it is there
         Outcome::Done(_) | Outcome::Refused => Ok(()),

@@ -47,6 +47,12 @@ pub struct Arguments {
     /// By what the Web is divided among robots.
     #[arg(long, value_enum, default_value_t = By::Links)]
     division: By,
+    /// Measure no distances from servers but by their answers.
+    ///
+    /// Otherwise about five robots send seven small packets (ICMP or TCP) to one server of each block of
+    /// addresses, once a day, so that servers go to robots near them.
+    #[arg(long)]
+    no_probes: bool,
     /// Accept servers older than 2.10.23, which may lose data when they are killed.
     #[arg(long)]
     allow_old: bool,
@@ -76,6 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     articles.replicas = replicas;
     articles.storage = arguments.storage;
     articles.division = arguments.division;
+    articles.probes = !arguments.no_probes;
     let office = Office::connect(&place, "operator", articles.layout(), arguments.allow_old)?;
     let prepared = prepare(&office)?;
     for server in &prepared.unreachable {
@@ -102,7 +109,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if office.read::<Groups>("groups")?.is_none() {
         office.write("groups", 0, &Groups::founded(&place.name))?;
     }
-    groups::found(&office, TOP, None)?;
+    // in place of a lost fleet: its robots may still be at work
+    if arguments.place.has_written(&place) {
+        groups::found_again(&office, TOP, None)?;
+    } else {
+        groups::found(&office, TOP, None)?;
+    }
     let (_, known) = office.groups()?;
     groups::charter(&office, &known, TOP, |charter| charter.parent = None)?;
     let seeds = robot::seeds::read_all(&config.seeds).map_err(explain)?;
@@ -151,6 +163,7 @@ fn difference(known: &Articles, wanted: &Articles) -> Option<&'static str> {
         ("--replicas", known.replicas != wanted.replicas),
         ("--storage", known.storage != wanted.storage),
         ("--division", known.division != wanted.division),
+        ("--no-probes", known.probes != wanted.probes),
     ]
     .into_iter()
     .find_map(|(what, differs)| differs.then_some(what))

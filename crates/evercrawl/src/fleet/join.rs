@@ -2,8 +2,10 @@
 
 mod answers;
 mod journal;
+mod prober;
 mod purse;
 mod seeds;
+mod surveyor;
 mod warden;
 
 use super::articles::{Articles, with_local};
@@ -108,8 +110,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let office = Arc::new(Office::connect(&place, &who, articles.layout(), true)?);
     let config = configure(arguments, &articles)?;
     log(&config.log, arguments.verbose, arguments.json)?;
+    let is_new = check_data(&config.data.0, &articles, arguments, &office)?;
     let group = enlist(arguments, &office)?;
-    claim(&config.data.0, &articles, arguments, &office)?;
+    if let Some(owner) = is_new {
+        claim(&config.data.0, &owner)?;
+    }
     let robot = robot_id(&arguments.robot);
     if let Some(Report { robot, .. }) = office.ask(robot, &Ask::Status) {
         let text = format!("{robot} is already running, here or on another machine");
@@ -244,8 +249,13 @@ fn define(robot: &str, arguments: &Arguments, office: &Office) -> Result<()> {
         })
 }
 
-/// Makes sure that the data are this robot's, or nobody's.
-fn claim(data: &Path, articles: &Articles, arguments: &Arguments, office: &Office) -> Result<()> {
+/// Makes sure that the data are this robot's, or nobody's; then it says whose they become.
+fn check_data(
+    data: &Path,
+    articles: &Articles,
+    arguments: &Arguments,
+    office: &Office,
+) -> Result<Option<Owner>> {
     let path = data.join(FILE);
     let owner = Owner {
         fleet: office.place.name.clone(),
@@ -257,7 +267,7 @@ fn claim(data: &Path, articles: &Articles, arguments: &Arguments, office: &Offic
             let known: Owner = serde_json::from_slice(&bytes)
                 .map_err(|error| BadInput::file(&path, format!("cannot be read: {error}")))?;
             if known == owner {
-                return Ok(());
+                return Ok(None);
             }
             let text = if known.fleet == owner.fleet && known.id != owner.id {
                 format!("of an earlier fleet {}; choose another --data", known.fleet)
@@ -274,10 +284,15 @@ fn claim(data: &Path, articles: &Articles, arguments: &Arguments, office: &Offic
                 "this directory holds a crawl that is not part of a fleet; choose another --data";
             Err(BadInput::file(data, text).into())
         }
-        Err(_) => std::fs::create_dir_all(data)
-            .and_then(|()| std::fs::write(&path, serde_json::to_vec(&owner)?))
-            .map_err(|error| anyhow!("{}: {error}", path.display())),
+        Err(_) => Ok(Some(owner)),
     }
+}
+
+fn claim(data: &Path, owner: &Owner) -> Result<()> {
+    let path = data.join(FILE);
+    std::fs::create_dir_all(data)
+        .and_then(|()| std::fs::write(&path, serde_json::to_vec(owner)?))
+        .map_err(|error| anyhow!("{}: {error}", path.display()))
 }
 
 /// The share is lost: pages are others'. Archived copies stay.
@@ -369,6 +384,7 @@ impl Work<'_> {
         let sight = mooring.sight.clone();
         let figures = mooring.figures.clone();
         let leave = mooring.teller.clone();
+        let teller = mooring.teller.clone();
         let mut seeds = seeds::Seeds::new(self.office, sight.clone());
         let mut config = config.clone();
         self.await_seeds(&mut seeds, &mut config, stop)?;
@@ -387,12 +403,21 @@ impl Work<'_> {
         tell_mended(&crawl.mended, json);
         let runtime = self.office.runtime.handle().clone();
         dock::serve(self.office.nats.clone(), mooring, runtime)?;
+        let (prober, _probing) = prober::Prober::start(&config)?;
         let desk = Desk::open(
             &self.arguments.robot,
             self.robot,
             self.office,
-            &sight,
+            (&sight, &prober),
             leave,
+        )?;
+        let (every, probes) = self.articles.survey();
+        let _surveying = surveyor::Surveyor::start(
+            self.robot,
+            (self.office, &sight),
+            probes.then_some(prober),
+            teller,
+            every,
         )?;
         let mut journal = journal::Journal::new(&self.arguments.robot, self.robot, self.office);
         let mut warden = warden::Warden::new(self.office, self.articles, self.member());

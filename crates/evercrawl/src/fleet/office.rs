@@ -75,6 +75,12 @@ impl Where {
         Err(BadInput(text).into())
     }
 
+    /// Whether `init` wrote the fleet down here before.
+    pub fn has_written(&self, found: &Written) -> bool {
+        let written = self.file().ok().flatten();
+        written.is_some_and(|known| (&known.nats, &known.name) == (&found.nats, &found.name))
+    }
+
     fn file(&self) -> Result<Option<Written>> {
         let path = self.fleet.as_deref().unwrap_or(Path::new(FILE));
         let text = match std::fs::read_to_string(path) {
@@ -225,15 +231,15 @@ impl Office {
         let found = self.read(&format!("robot.{name}"))?;
         let known = || -> Result<String> {
             let names: Vec<String> = self.robots()?.into_iter().map(|robot| robot.name).collect();
-            Ok(names.join(", "))
+            Ok(if names.is_empty() {
+                "nobody has joined yet".to_owned()
+            } else {
+                format!("there are: {}", names.join(", "))
+            })
         };
         match found {
             Some((_, robot)) => Ok(robot),
-            None => Err(BadInput(format!(
-                "no robot {name:?} ever joined; there are: {}",
-                known()?
-            ))
-            .into()),
+            None => Err(BadInput(format!("no robot {name:?} ever joined; {}", known()?)).into()),
         }
     }
 }

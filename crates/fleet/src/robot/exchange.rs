@@ -287,7 +287,7 @@ impl Robot {
                     let again = self.outbox.get(number).is_some_and(|k| k.sent.is_some());
                     self.tally.sent_again += u64::from(again);
                     self.tally.sent += u64::from(!again);
-                    self.outbox.sending(number, self.now);
+                    self.outbox.publishing(number, subject, self.now);
                 }
                 let batch = Batch {
                     origin: Origin { session, reply },
@@ -339,10 +339,8 @@ impl Robot {
         self.transit
             .0
             .retain(|_, (_, since)| now < *since + patience);
-        let Some(then) = self.now.checked_sub(self.settings.resend) else {
-            return;
-        };
-        let overdue: Vec<u64> = self.outbox.overdue(then).collect();
+        let overdue = self.outbox.overdue(now, self.settings.resend);
+        let overdue: Vec<u64> = overdue.collect();
         self.publish(&overdue);
     }
 
@@ -354,7 +352,7 @@ impl Robot {
             return;
         }
         for number in receipt.entries {
-            let Some(cargo) = self.outbox.forget(number) else {
+            let Some(cargo) = self.outbox.receipted(number, self.now) else {
                 continue;
             };
             self.draft.records.push(Record::Receipted(number));

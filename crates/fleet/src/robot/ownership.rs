@@ -83,6 +83,7 @@ impl Robot {
     pub(super) fn advance_units(&mut self) {
         if std::mem::take(&mut self.plans_changed) {
             self.close_what_is_not_ours();
+            self.outbox.hurry();
         }
         let arriving = |hold: &Hold| matches!(hold, Hold::Arriving { .. });
         let ready = self.pump.caught_up && self.lease_valid(self.now);
@@ -169,7 +170,7 @@ impl Robot {
     }
 
     fn open_what_arrived(&mut self) {
-        let floor = self.quiet_floor;
+        let floor = self.quiet_floor.max(self.quiet_after_start());
         let mut opened = Vec::new();
         for (&unit, hold) in &mut self.units {
             if let Hold::Arriving { quiet_until } = *hold {

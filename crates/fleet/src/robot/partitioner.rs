@@ -14,7 +14,7 @@ use crate::filter::Block;
 use crate::identity::{GroupId, Member, Millis, Session};
 use crate::io::Output;
 use crate::key::{Key, Value, What};
-use crate::plan::{Plan, Version};
+use crate::plan::{NOBODY, Plan, Version};
 use crate::record::Shared;
 
 /// A table as plans have it.
@@ -100,7 +100,12 @@ impl Robot {
                     self.ask(&plan);
                 }
             } else {
-                self.write_plan(plan.successor(self.settings.robot), &plan);
+                let mut next = plan.successor(self.settings.robot);
+                if plan.maker == NOBODY {
+                    // nobody has to agree: the first plan has those who are there
+                    self.change(depth, &mut next, true);
+                }
+                self.write_plan(next, &plan);
             }
         }
     }

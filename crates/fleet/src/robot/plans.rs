@@ -26,6 +26,8 @@ pub(super) struct Level {
     /// Dead sessions of the present plan, taken over and logged, or asked for.
     pub taken: Vec<Session>,
     pub asked: Vec<Session>,
+    /// How often what they left was divided anew.
+    pub round: u64,
 }
 
 impl Level {
@@ -38,7 +40,15 @@ impl Level {
             settled: Version::default(),
             taken: Vec::new(),
             asked: Vec::new(),
+            round: 0,
         }
+    }
+
+    /// What the dead left is divided anew: what was taken before counts no more.
+    fn take_anew(&mut self) {
+        self.taken.clear();
+        self.asked.clear();
+        self.round += 1;
     }
 
     /// Whether the branch has no share in the group any more.
@@ -187,7 +197,11 @@ impl Robot {
             if key == self.lease_key() {
                 self.on_own_lease(revision, lease);
             } else {
+                let was_away = self.observer.expired(lease.session, self.now);
                 self.observer.heard(lease.session, lease.nonce, self.now);
+                if was_away && self.lives(lease.session) {
+                    self.is_back(key.group, Member::Robot(lease.session.robot));
+                }
             }
         }
         match &value {
@@ -197,13 +211,23 @@ impl Robot {
             Value::Summary(summary) => {
                 if let What::Summary(group) = key.what {
                     let member = (key.group, group);
+                    let was_away = self.groups.expired(member, self.now);
                     self.groups.heard(member, summary.beat, self.now);
+                    if was_away && self.group_lives(key.group, group) {
+                        self.is_back(key.group, Member::Group(group));
+                    }
                 }
             }
             Value::Lease(_) | Value::Charter(_) => {}
         }
         self.named.insert(key);
         self.seen.insert(key, (revision, value));
+    }
+
+    /// A member that was away is heard of again: what it has not answered goes to it soon.
+    fn is_back(&mut self, group: GroupId, member: Member) {
+        let to = To::Member(member);
+        self.outbox.answered(Subject { group, to }, self.now);
     }
 
     fn on_plan(&mut self, key: Key, revision: u64, plan: &Shared<Plan>) {
@@ -240,8 +264,7 @@ impl Robot {
             if above.plan.as_ref().is_some_and(|p| !p.dead.is_empty()) {
                 above.settled = Version::default();
             }
-            above.taken.clear();
-            above.asked.clear();
+            above.take_anew();
         }
         if !plan.dead.is_empty() {
             let quiet = self.now + self.settings.interval + self.settings.longest;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use super::numbering::{Numbering, forget_marks};
 use super::{Robot, Task};
 use crate::flaw::Flaw;
 use crate::identity::{GroupId, Millis, Session, Text};
@@ -46,7 +47,8 @@ pub(super) enum After {
     /// Something to publish, before anything is logged.
     Out(u64),
     Bound(Text),
-    Taken(GroupId, Version, Session),
+    /// Our part of what a session left, in that round of dividing it.
+    Taken(GroupId, u64, Session),
 }
 
 /// Where the pump stands.
@@ -56,11 +58,15 @@ pub(super) struct Pump {
     committed: u64,
     /// Not yet on disk, oldest first.
     queue: VecDeque<Draft>,
+    /// The first of these are on disk, and that was noted.
+    noted: usize,
     /// On disk, on the way.
     bundle: Option<Bundle>,
     /// Entries of the log from number `base` on, for when the engine forgets.
     journal: Vec<Entry>,
     base: u64,
+    /// What the engine's numbers of entries are.
+    pub numbering: Numbering,
     /// A snapshot's mark: the commit and the place in the log that it is to have, until it is there.
     marking: Option<(u64, u64, Entry)>,
     marked: Option<u64>,
@@ -114,6 +120,28 @@ impl Pump {
         self.base + self.journal.len() as u64
     }
 
+    /// The engine's end of the log, if it fits to ours.
+    pub(super) fn set_tail(&mut self, theirs: Option<u64>) {
+        self.asked_at = None;
+        let ours = theirs.and_then(|theirs| self.numbering.ours(theirs));
+        self.tail = ours.filter(|ours| (self.base..=self.length()).contains(ours));
+    }
+
+    /// The number of the first entry that is kept.
+    pub(super) fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// From now on the log goes on behind the engine's present end. What it says of snapshots is not told again: they
+    /// are forgotten too.
+    pub(super) fn renumber(&mut self) {
+        forget_marks(&mut self.journal);
+        if let Some((.., mark)) = &mut self.marking {
+            *mark = Entry::default();
+        }
+        (self.tail, self.asked_at, self.looked_at) = (None, None, 0);
+    }
+
     /// How many the engine has, if that is known.
     pub(super) fn tail(&self) -> Option<u64> {
         self.tail
@@ -132,7 +160,7 @@ impl Pump {
 
     /// Whether the log's order is settled: nothing on disk waits for its place in it.
     pub(super) fn is_in_order(&self) -> bool {
-        self.marking.is_none() && self.keeping.is_none()
+        self.marking.is_none() && self.keeping.is_none() && self.numbering.is_settled()
     }
 
     /// A commit that nothing waits for.
@@ -271,10 +299,11 @@ impl Robot {
     }
 
     fn load_bundle(&mut self) {
+        self.renumber();
         self.load_mark();
         let pump = &mut self.pump;
         let mut drafts = Vec::new();
-        let mut at = 0;
+        let mut at = pump.noted;
         // what is on disk counts at once for leases and plans; the rest waits its turn
         while let Some(draft) = pump.queue.get_mut(at) {
             if draft.number > pump.committed {
@@ -297,9 +326,11 @@ impl Robot {
                 self.renewal.begun = true;
             }
         }
+        pump.noted = at;
         if pump.bundle.is_some() || pump.marking.is_some() || at == 0 {
             return;
         }
+        pump.noted = 0;
         drafts.extend(pump.queue.drain(..at));
         let mut bundle = Bundle {
             journal: drafts.last().map_or(0, |draft| draft.journal),
@@ -367,11 +398,10 @@ impl Robot {
         for after in thanks.after {
             match after {
                 After::Bound(name) => self.on_bound(&name),
-                After::Taken(group, version, session) => {
-                    let present = self
-                        .level_mut(group)
-                        .filter(|l| l.plan.as_ref().is_some_and(|plan| plan.version == version));
-                    if let Some(level) = present {
+                After::Taken(group, round, session) => {
+                    // a plan that came meanwhile may give us more of it
+                    let level = self.level_mut(group);
+                    if let Some(level) = level.filter(|level| level.round == round) {
                         level.taken.push(session);
                     }
                 }
@@ -443,6 +473,7 @@ impl Robot {
         };
         let entries = self.pump.entries(expected, bundle.journal);
         if self.may_ask_log() {
+            let expected = self.pump.numbering.theirs(expected);
             self.outputs.push(Output::Append {
                 session,
                 expected,
@@ -474,10 +505,8 @@ impl Robot {
         if tail.sealed {
             return self.reset();
         }
-        self.pump.asked_at = None;
-        self.pump.tail = tail
-            .entries
-            .filter(|&entries| (self.pump.base..=self.pump.length()).contains(&entries));
+        self.pump.set_tail(tail.entries);
+        self.check_numbering(tail.entries);
         let logged = self.pump.queue.front().map_or(self.pump.length(), |draft| {
             // what is not on disk is not missed
             draft.journal.saturating_sub(1)

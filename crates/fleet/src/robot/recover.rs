@@ -7,8 +7,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::numbering::{Numbering, forget_marks};
 use super::pump::Entry;
-use super::{Hold, Level, Robot};
+use super::{Hold, Level, Robot, Start};
 use crate::counts::Observation;
 use crate::identity::Unit;
 use crate::parcel::Cargo;
@@ -76,6 +77,13 @@ impl Robot {
                     Record::Snapshot(position, snapshot) => {
                         self.restore_snapshot(*position, snapshot);
                     }
+                    Record::Renumbered(ours, theirs) => {
+                        self.pump.numbering = Numbering::new(*ours, *theirs);
+                        if !is_checkpoint(commit) {
+                            forget_marks(&mut journal);
+                            self.lose_snapshots();
+                        }
+                    }
                     Record::Granted(grant) => {
                         self.grants.insert(self.home(), grant.clone());
                     }
@@ -95,13 +103,17 @@ impl Robot {
                 journal.push(Arc::new(replicated));
             }
         }
+        self.look_for_snapshots(base);
         self.climb();
         // what politeness remembered is gone
         let quiet_until = self.now + self.settings.interval + self.settings.longest;
         for unit in held {
             self.units.insert(unit, Hold::Arriving { quiet_until });
         }
-        self.quiet_floor = quiet_until;
+        self.start = Start {
+            empty: disk.is_empty(),
+            quiet_until,
+        };
         self.drop_packages();
         let outs: Vec<u64> = self.outbox.numbers().collect();
         self.pump.restore(base, journal, outs);
@@ -181,6 +193,7 @@ impl Robot {
         let outs = self.outbox.all();
         records.extend(outs.map(|(number, cargo)| Record::Out(number, cargo.clone())));
         records.extend(self.snapshots.marks());
+        records.extend(self.pump.numbering.record());
         let write = self.pump.write(records);
         self.outputs.push(write);
     }

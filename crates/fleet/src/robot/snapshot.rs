@@ -11,20 +11,19 @@
 //! whose links are nowhere, so it counts only when the log has come as far as the store had.
 //!
 //! The last but one stays usable: an engine that forgets its last seconds forgets no more than the newest.
-//! Whoever takes over reads the newest snapshot and the entries since.
+//! Whoever takes over reads the newest snapshot and the entries since (`legacy.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use partition::hash::stable_hash;
 
-use super::pump::Entry;
 use super::{Robot, Task};
 use crate::flaw::Flaw;
 use crate::identity::{Millis, Session, Text};
 use crate::io::{Outcome, Output, Token};
 use crate::record::{Record, Snapshot};
-use crate::wire::{Wire, decode, encode};
+use crate::wire::{Wire, encode};
 
 /// A snapshot is not worth its bytes while the log since the last one has less than this part of them: so a row is
 /// stored about so many times for each time that it is logged.
@@ -42,6 +41,8 @@ pub(super) struct Snapshots {
     bytes: u64,
     /// The log was cut, and the disk was not yet.
     disk_is_longer: bool,
+    /// The log's beginning is nowhere: a snapshot is due at once.
+    missing: bool,
 }
 
 #[derive(Debug)]
@@ -69,16 +70,6 @@ struct Making {
     since: Millis,
 }
 
-/// What another left, while its snapshot is fetched.
-#[derive(Debug)]
-pub(super) struct Legacy {
-    entries: Vec<Entry>,
-    /// The number of the first entry.
-    first: u64,
-    snapshot: Snapshot,
-    pieces: Vec<Option<Arc<[u8]>>>,
-}
-
 impl Making {
     fn snapshot(&self) -> Snapshot {
         Snapshot {
@@ -100,24 +91,9 @@ impl Making {
 }
 
 /// The digest of pieces with these digests.
-fn whole(digests: &[u64]) -> u64 {
+pub(super) fn whole(digests: &[u64]) -> u64 {
     let bytes: Vec<u8> = digests.iter().flat_map(|d| d.to_le_bytes()).collect();
     stable_hash(&bytes)
-}
-
-/// The records of a snapshot; nothing if it is not whole.
-fn records(pieces: &[Arc<[u8]>], digest: u64) -> Option<Vec<Record>> {
-    let digests: Vec<u64> = pieces.iter().map(|piece| stable_hash(piece)).collect();
-    let bytes: Vec<u8> = pieces.concat();
-    let mut from = &bytes[..];
-    let mut records = Vec::new();
-    while !from.is_empty() {
-        let length = usize::try_from(u64::take(&mut from).ok()?).ok()?;
-        let (record, rest) = from.split_at_checked(length)?;
-        records.push(decode(record).ok()?);
-        from = rest;
-    }
-    (whole(&digests) == digest).then_some(records)
 }
 
 impl Snapshots {
@@ -166,6 +142,19 @@ impl Robot {
         self.snapshots.stored.push((position, snapshot.clone()));
     }
 
+    /// After a start: whether one stands for what was cut from the log.
+    pub(super) fn look_for_snapshots(&mut self, base: u64) {
+        self.snapshots.missing = base > 0 && self.snapshots.stored.is_empty();
+    }
+
+    /// The engine forgot them.
+    pub(super) fn lose_snapshots(&mut self) {
+        self.abandon_snapshot();
+        let lost = std::mem::take(&mut self.snapshots.stored);
+        self.discard(lost.iter().flat_map(|(_, lost)| lost.all_pieces()));
+        self.snapshots.missing = true;
+    }
+
     pub(super) fn advance_snapshots(&mut self) {
         if self.snapshots.making.is_none() {
             self.begin_snapshot();
@@ -187,7 +176,9 @@ impl Robot {
             return;
         };
         let last = self.snapshots.folded();
-        if !self.pump.caught_up || !self.pump.may_mark() || tail < last + every {
+        let missing = self.snapshots.missing;
+        let due = missing || tail >= last + every;
+        if !self.pump.caught_up || !self.pump.may_mark() || !due {
             return;
         }
         let news = self.pump.entries(last, tail);
@@ -195,7 +186,7 @@ impl Robot {
             Record::Row(_, bytes) => bytes.len() as u64,
             _ => 1,
         });
-        if bytes.sum::<u64>() * WORTHWHILE < self.snapshots.bytes {
+        if !missing && bytes.sum::<u64>() * WORTHWHILE < self.snapshots.bytes {
             return;
         }
         self.counter += 1;
@@ -313,29 +304,7 @@ impl Robot {
                 return self.advance_making();
             }
         }
-        let sessions: Vec<Session> = self.legacies.keys().copied().collect();
-        for session in sessions {
-            let Some(legacy) = self.legacies.get_mut(&session) else {
-                continue;
-            };
-            let pieces = 0..legacy.snapshot.pieces;
-            let Some(index) = pieces
-                .into_iter()
-                .find(|i| legacy.snapshot.piece(*i) == *name)
-            else {
-                continue;
-            };
-            let Some(bytes) = bytes else {
-                let legacy = self.legacies.remove(&session).expect("found above");
-                self.inherit_before(session, legacy);
-                continue;
-            };
-            legacy.pieces[index as usize] = Some(Arc::clone(bytes));
-            if legacy.pieces.iter().all(Option::is_some) {
-                let legacy = self.legacies.remove(&session).expect("found above");
-                self.inherit(session, legacy);
-            }
-        }
+        self.on_legacy_piece(name, bytes);
     }
 
     /// It is stored: the log says so, when it has all that the store had. Nothing may come between.
@@ -356,6 +325,7 @@ impl Robot {
             return;
         };
         self.snapshots.bytes = making.bytes;
+        self.snapshots.missing = false;
         self.snapshots.stored.push((position, making.snapshot()));
         let last_but_one = self.snapshots.stored.len().checked_sub(2);
         let flawed = self.flaw == Some(Flaw::PurgeBeforeStored);
@@ -370,77 +340,8 @@ impl Robot {
             let upto = self.snapshots.stored[0].1.upto;
             self.tally.cut_from_log += self.pump.cut(upto);
             self.snapshots.disk_is_longer = true;
+            let upto = self.pump.numbering.theirs(upto);
             self.outputs.push(Output::Purge(making.session, upto));
         }
-    }
-
-    /// What a log says whose beginning may be cut: its entries, or what has to be fetched first.
-    pub(super) fn read_log(&mut self, session: Session, entries: &[Entry]) -> Option<Vec<Entry>> {
-        let marks = (0..)
-            .zip(entries)
-            .filter_map(|(at, entry)| match &entry[..] {
-                [Record::Snapshot(position, snapshot)] => {
-                    Some((position.checked_sub(at)?, snapshot))
-                }
-                _ => None,
-            });
-        match marks.last() {
-            // nothing was cut
-            None | Some((0, _)) => Some(entries.to_vec()),
-            Some((first, snapshot)) => {
-                self.fetch_snapshot(session, entries.to_vec(), first, snapshot.clone());
-                None
-            }
-        }
-    }
-
-    fn fetch_snapshot(
-        &mut self,
-        session: Session,
-        entries: Vec<Entry>,
-        first: u64,
-        snapshot: Snapshot,
-    ) {
-        for index in 0..snapshot.pieces {
-            self.outputs.push(Output::Get(snapshot.piece(index)));
-        }
-        let legacy = Legacy {
-            pieces: vec![None; snapshot.pieces as usize],
-            entries,
-            first,
-            snapshot,
-        };
-        if legacy.pieces.is_empty() {
-            // whoever has nothing has a snapshot without pieces, and none will come
-            return self.inherit(session, legacy);
-        }
-        self.legacies.insert(session, legacy);
-    }
-
-    /// The newest snapshot cannot be had: the one before it, or all over again.
-    fn inherit_before(&mut self, session: Session, legacy: Legacy) {
-        let marks = legacy.entries.iter().filter_map(|entry| match &entry[..] {
-            [Record::Snapshot(_, snapshot)] => Some(snapshot),
-            _ => None,
-        });
-        let older = marks
-            .rev()
-            .find(|mark| mark.upto < legacy.snapshot.upto && mark.upto >= legacy.first);
-        match older.cloned() {
-            Some(older) => self.fetch_snapshot(session, legacy.entries, legacy.first, older),
-            None => self.on_log_read(session, None),
-        }
-    }
-
-    fn inherit(&mut self, session: Session, legacy: Legacy) {
-        let pieces: Vec<Arc<[u8]>> = legacy.pieces.iter().flatten().cloned().collect();
-        let sums = records(&pieces, legacy.snapshot.digest);
-        let since = legacy.snapshot.upto.checked_sub(legacy.first);
-        let (Some(sums), Some(since)) = (sums, since) else {
-            return self.inherit_before(session, legacy);
-        };
-        let since = legacy.entries.iter().skip(since as usize).cloned();
-        let log: Vec<Entry> = std::iter::once(Arc::new(sums)).chain(since).collect();
-        self.on_log_read(session, Some(&log));
     }
 }

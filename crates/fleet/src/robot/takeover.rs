@@ -102,6 +102,7 @@ impl Robot {
             let Some(plan) = level.plan.clone() else {
                 continue;
             };
+            let round = level.round;
             let mut quiet = self.now + self.settings.interval + self.settings.longest;
             if self.flaw == Some(Flaw::NoQuietTime) {
                 quiet = 0;
@@ -138,7 +139,7 @@ impl Robot {
             self.draft
                 .records
                 .push(Record::Taken(session, plan.version));
-            let after = After::Taken(plan.group, plan.version, session);
+            let after = After::Taken(plan.group, round, session);
             self.draft.after.push(after);
             self.plans_changed = true;
         }

@@ -43,6 +43,8 @@ pub struct Report {
     pub purged: u64,
     /// Commits that took the place of all before them, and the most that a disk had.
     pub checkpoints: u64,
+    /// Logs that were begun anew, because the engine had forgotten more than could be told again.
+    pub renumbered: u64,
     /// See `checkpoints`.
     pub longest_disk: u64,
     /// Objects that were stored in the end.

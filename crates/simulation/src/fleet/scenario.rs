@@ -67,6 +67,8 @@ pub struct Scenario {
     pub delays: Vec<Millis>,
     /// Those that are not members at the start.
     pub newcomers: Vec<usize>,
+    /// The fleet was founded a moment ago: nobody has a seat, and nobody ever had one.
+    pub new: bool,
     /// The web.
     pub web: Size,
     /// A host graph that the web is to be like, in place of the size.
@@ -87,6 +89,8 @@ pub struct Scenario {
     pub lasts: Option<Millis>,
     /// Between two requests to a server.
     pub interval: Millis,
+    /// No request lasts longer, as robots are told.
+    pub longest: Millis,
     /// Every fifth server once asks to be left alone for so long (`Retry-After`).
     pub retry_after: Option<Millis>,
     /// When groups are divided by their links; by the ring alone if nothing is said.
@@ -116,6 +120,7 @@ impl Scenario {
             robots: vec![vec![FLEET]; robots],
             delays: Vec::new(),
             newcomers: Vec::new(),
+            new: false,
             web: Size {
                 hosts: 24,
                 servers: 14,
@@ -132,6 +137,7 @@ impl Scenario {
             visits: 1,
             lasts: None,
             interval: 15_000,
+            longest: 10_000,
             retry_after: None,
             division: None,
             distance: None,
@@ -233,7 +239,7 @@ impl Scenario {
     }
 
     /// Anything that may go wrong. In every third run groups are divided by their links as well, as soon as
-    /// a few are known; in every other one logs are cut behind snapshots.
+    /// a few are known; in every other one logs are cut behind snapshots; every fifth fleet is new.
     pub fn random(seed: u64) -> Self {
         let mut scenario = Self::undivided(seed);
         if seed % 3 == 1 {
@@ -252,6 +258,7 @@ impl Scenario {
         }
         // logs are short here
         scenario.snapshot = (seed % 4 < 2).then_some(6);
+        scenario.new = seed % 5 == 4;
         scenario
     }
 

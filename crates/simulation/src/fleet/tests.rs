@@ -1,3 +1,4 @@
+mod beginning;
 mod division;
 mod groups;
 
@@ -273,6 +274,45 @@ fn whoever_dies_with_nothing_is_buried() {
     for seed in [2685, 7393] {
         well(&Scenario::random(seed));
     }
+}
+
+/// A site died out, and another that took over from it was divided anew at that moment: whoever had read the logs of the
+/// dead by the plan before was taken to have done so by this one, and nobody took what had changed hands between
+/// (2791).
+#[test]
+fn what_the_dead_left_is_taken_by_the_newest_plan() {
+    well(&Scenario::random(2791));
+}
+
+/// A robot whose log had been cut waited for ever for an engine that had forgotten what was before the cut (8665).
+#[test]
+fn a_log_of_which_the_engine_forgot_too_much_is_begun_anew() {
+    well(&Scenario::random(8665));
+    let (mut renumbered, mut again, mut requests) = (0, 0, 0);
+    for seed in 0..12 {
+        let mut scenario = Scenario::calm(seed, 4);
+        scenario.snapshot = Some(5);
+        scenario.visits = 12;
+        scenario.interval = 3_000;
+        scenario.patience = 3_000_000;
+        let (robot, restarted) = (seed as usize % 4, (seed as usize + 1) % 4);
+        // all that was logged in two minutes, and later whoever begins anew is killed, and another's disk is lost
+        scenario.events = vec![
+            (30_000, Fault::Amnesia(120_000)),
+            (165_000 + 1_500 * seed, Fault::Kill(restarted, 5_000)),
+            (240_000 + 3_000 * seed, Fault::DiskLoss(robot, 20_000)),
+        ];
+        let outcome = well(&scenario);
+        assert_eq!(outcome.pages.len() as u64, outcome.report.pages);
+        renumbered += outcome.report.renumbered;
+        again += outcome.report.again;
+        requests += outcome.report.requests;
+    }
+    assert!(renumbered > 10, "{renumbered} logs were begun anew");
+    assert!(
+        again * 20 < requests,
+        "{again} of {requests} requests were for known pages"
+    );
 }
 
 /// Deadlocks between groups: the receiver of a package left with its whole site (42, 132), died (3167, 3201), or

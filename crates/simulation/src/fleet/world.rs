@@ -13,7 +13,7 @@ use fleet::identity::{GroupId, Member, Millis, RobotId, Text, Unit};
 use fleet::io::{Input, Output};
 use fleet::key::{Charter, Key, Value, What};
 use fleet::parcel::{Cargo, Subject};
-use fleet::plan::{Plan, Seat, Version};
+use fleet::plan::{Plan, Seat};
 use fleet::record::{Record, Shared, is_checkpoint};
 use fleet::representatives;
 use fleet::robot::{Robot, Settings};
@@ -24,7 +24,7 @@ use super::checks::{Broken, Checks, broken};
 use super::engine::Engine;
 use super::process::{Clock, Process};
 use super::report::{Failure, Report};
-use super::scenario::{Fault, Scenario, identity};
+use super::scenario::{FLEET, Fault, Scenario, identity};
 use super::web::{Page, Web};
 
 /// What happens next.
@@ -205,6 +205,7 @@ impl<'a> World<'a> {
             let mut settings = Settings::new(identity(position), path.clone());
             settings.piece = 64;
             settings.interval = scenario.interval;
+            settings.longest = scenario.longest;
             settings.budget = scenario.budget;
             settings.division = scenario.division;
             settings.observe = 10_000;
@@ -250,9 +251,13 @@ impl<'a> World<'a> {
                 Member::Group(first) => group = *first,
             }
         };
-        let version = Version { number: 1, term: 1 };
+        // robots were here before
+        let version = Plan::founding_again(FLEET, None).version;
         let plans: Vec<Plan> = (members.iter())
             .map(|(group, members)| {
+                if self.scenario.new {
+                    return Plan::founding(*group, parents.get(group).copied());
+                }
                 let mut plan = Plan::new(*group, version, maker(*group));
                 plan.parent = parents.get(group).copied();
                 plan.seats = (members.iter())
@@ -278,14 +283,18 @@ impl<'a> World<'a> {
             {
                 plan.table.clone_from(&written.table);
             }
-            if self.scenario.events.iter().any(moves) {
+            if self.scenario.new || self.scenario.events.iter().any(moves) {
                 let charter = self.charters.entry(plan.group).or_default();
                 charter.parent = plan.parent;
-                let groups = plan.seats.iter().filter_map(|seat| match seat.member {
-                    Member::Group(group) => Some(group),
+                let groups = members[&plan.group].iter();
+                let groups = groups.filter_map(|member| match member {
+                    Member::Group(group) => Some(*group),
                     Member::Robot(_) => None,
                 });
                 charter.groups = groups.collect();
+            }
+            if self.scenario.new {
+                self.put_charter(plan.group);
             }
             self.put_plan(plan);
         }
@@ -298,6 +307,15 @@ impl<'a> World<'a> {
         };
         self.engine
             .swap(0, key, 0, Value::Plan(Shared(Arc::new(plan))));
+    }
+
+    /// What the owners want is written down with the founding.
+    fn put_charter(&mut self, group: GroupId) {
+        let charter = self.charters.entry(group).or_default();
+        charter.number = 1;
+        let (what, charter) = (What::Charter, charter.clone());
+        self.engine
+            .swap(0, Key { group, what }, 0, Value::Charter(charter));
     }
 
     fn push(&mut self, at: Millis, process: usize, event: Event) {
@@ -514,7 +532,7 @@ impl<'a> World<'a> {
             return Ok(());
         }
         let seed = self.web.parcel(self.web.pages().next().expect("a page"));
-        self.hear(0, Input::Seed(seed))
+        self.hear(0, Input::Seeds(vec![seed]))
     }
 
     /// What is missing, if anything is.

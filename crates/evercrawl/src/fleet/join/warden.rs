@@ -82,7 +82,7 @@ impl<'a> Warden<'a> {
         let all: Vec<GroupId> = self.groups.groups.iter().map(|g| GroupId(g.id)).collect();
         (office.runtime.block_on(office.nats.init(&all))).map_err(|error| anyhow!("{error}"))?;
         for group in &self.groups.groups {
-            groups::found(office, GroupId(group.id), group.above.map(GroupId))?;
+            groups::found_again(office, GroupId(group.id), group.above.map(GroupId))?;
             groups::charter(office, &self.groups, GroupId(group.id), |_| ())?;
         }
         for (name, _, chunk) in &self.seeds {

@@ -102,6 +102,8 @@ impl World<'_> {
                 }
             }
             self.report.checkpoints += u64::from(is_checkpoint(&records));
+            let renumbered = matches!(records[..], [Record::Renumbered(..)]);
+            self.report.renumbered += u64::from(renumbered);
             process.committed(records);
         }
         self.report.longest_disk = self.report.longest_disk.max(process.disk.len() as u64);
