@@ -3,6 +3,7 @@
 
     growth    1, 2, 4 and 8 robots at places with real delays, divided by links and by a hash at the same time
     join      a robot joins four at work: how long until it has its share
+    near      four robots at places, servers in blocks of their own: with probes, and without, at the same time
     away      a receiver is stopped for five minutes while others find URLs for it
     fresh     a budget spent by one robot, and by a fleet of three: true freshness
     leaf      a site behind a leaf node whose line to the hub is cut for a while
@@ -228,28 +229,28 @@ def places_of(count):
     return [robot * PLACES // count for robot in range(count)]
 
 
-def spread(options, scene, robots, division, delay=1.0):
+def spread(options, scene, robots, division, delay=1.0, more_spec="", more_init=()):
     """A web at eight places, most links within a place, and a fleet at some of them."""
     from fleet_net import HUB, Net
 
     net = scene.add(Net(PLACES, places_of(robots)))
-    spec = f"hosts = 96\nlargest = {options.largest}\nsize_exponent = 0.0\nblocks = {PLACES}\nnetwork = 10\nfar_links = 8\nnear = 0.95\n{PLAIN}"
+    spec = f"hosts = 96\nlargest = {options.largest}\nsize_exponent = 0.0\nblocks = {PLACES}\nnetwork = 10\nfar_links = 8\nnear = 0.95\n{more_spec}{PLAIN}"
     web = scene.add(Web(options, scene.directory, spec, enter=net.enter("web")))
     nats = scene.add(Nats(options, scene.directory, host="0.0.0.0", enter=net.enter("hub")))
     config = (
         f'[politeness]\ninterval = {{ rule = "fixed", seconds = {delay} }}\n[budget]\nrequests_per_second = 0\n'
         '[fetch]\nallow_networks = ["10.0.0.0/8"]\nconnect_seconds = 2\nfirst_byte_seconds = 3\nbody_seconds = 3\n'
     )
-    init = ["--lease", "8s", "--quiet", "3s", "--storage", "1073741824", "--division", division]
+    init = ["--lease", "8s", "--quiet", "3s", "--storage", "1073741824", "--division", division, *more_init]
     fleet = Fleet(options, scene.directory, "nats://127.0.0.1:4222", web, config, init, enter=net.enter("hub"))
     scene.add(fleet)
     return net, web, nats, fleet, f"nats://{HUB}:4222"
 
 
-def one_size(options, robots, division, results):
+def one_size(options, robots, division, results, scenario="growth", named=None, more_spec="", more_init=()):
     delay = 1.0
     with Scene() as scene:
-        net, web, nats, fleet, address = spread(options, scene, robots, division, delay)
+        net, web, nats, fleet, address = spread(options, scene, robots, division, delay, more_spec, more_init)
         for number in range(1, robots + 1):
             fleet.join(f"robot-{number}", "--once", enter=net.enter(f"robot-{number}"), nats=address)
         ended = fleet.wait(420)
@@ -263,17 +264,18 @@ def one_size(options, robots, division, results):
             return 1e3 * sum(away) / max(len(away), 1)
 
         result = {
-            "scenario": "growth", "division": division, "robots": robots, "seed": options.seed,
+            "scenario": scenario, "division": named or division, "robots": robots, "seed": options.seed,
             "seconds": (max(starts) - min(starts)) / 1e6, **judged,
             "exchanged": fleet.tally("sent"), "sent_again": fleet.tally("sent_again"),
             "megabytes_through_nats": nats.figures().get("in_bytes", 0) / 1e6,
             "mean_rtt_ms": mean_rtt(visits),
             "second_half_rtt_ms": mean_rtt([v for v in visits if int(v["start"]) > half]),
             "divisions": fleet.tally("divisions"), "moved": fleet.tally("handed"),
+            "probed": sum(report["probed"] for report in fleet.lives.values()),
             "lives": sum(life > 0 for _, life in fleet.lives), "ended": ended,
         }
         row(**result)
-        results[division] = result
+        results[named or division] = result
         expect(ended and judged["missing"] == 0 and judged["too_soon"] == 0, f"{division} with {robots} robots: {judged}, ended {ended}")
         if not ended:
             keep_logs(scene)
@@ -286,15 +288,33 @@ def keep_logs(scene):
                 print(f"-- {name}", *file.readlines()[-6:], sep="\n", file=sys.stderr)
 
 
+def beside_each_other(threads):
+    for thread in threads:
+        thread.start()
+        time.sleep(2)  # namespaces are made one after the other
+    for thread in threads:
+        thread.join()
+
+
+def near(options):
+    """Without probes only those who ask a server know how far it is: no other server is in its block."""
+    results, apart = {}, "apart = true\n"
+    ways = {"probes": (), "answers": ("--no-probes",)}
+    beside_each_other([
+        threading.Thread(target=one_size, args=(options, 4, "links", results, "near", named, apart, init)) for named, init in ways.items()
+    ])
+    if len(results) < 2:
+        return expect(False, "near broke off")
+    nearer = 1 - results["probes"]["second_half_rtt_ms"] / results["answers"]["second_half_rtt_ms"]
+    row(scenario="near", robots=4, rtt_lower_by_probes=nearer)
+    expect(results["probes"]["probed"] > 0 and results["answers"]["probed"] == 0, "probes were made where they should not, or not where they should")
+    expect(nearer > 0.1, f"probes brought RTTs down by {nearer:.0%} only")
+
+
 def growth(options):
     for robots in options.sizes:
         results = {}
-        pair = [threading.Thread(target=one_size, args=(options, robots, division, results)) for division in ("links", "hash")]
-        for thread in pair:
-            thread.start()
-            time.sleep(2)  # namespaces are made one after the other
-        for thread in pair:
-            thread.join()
+        beside_each_other([threading.Thread(target=one_size, args=(options, robots, division, results)) for division in ("links", "hash")])
         if len(results) < 2:
             expect(False, f"growth with {robots} robots broke off")
             continue
@@ -504,7 +524,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("web")
     parser.add_argument("nats")
-    parser.add_argument("scenario", choices=["growth", "join", "away", "fresh", "leaf"])
+    parser.add_argument("scenario", choices=["growth", "join", "near", "away", "fresh", "leaf"])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=[1, 2, 4, 8])
     parser.add_argument("--largest", type=int, default=110, help="pages of each host (growth, join)")

@@ -79,9 +79,11 @@ pub struct Question {
     pub answer: oneshot::Sender<Vec<u8>>,
 }
 
-/// A message that nobody could deal with.
+/// A message that nobody could deal with, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
+    /// When, in seconds since 1970.
+    pub at: i64,
     /// Where it was found.
     pub subject: String,
     /// Why it is here.
@@ -157,6 +159,14 @@ pub trait Bus: Clone + Send + Sync + 'static {
         &self,
         robot: RobotId,
     ) -> impl Future<Output = Result<mpsc::Receiver<Question>, BusError>> + Send;
+
+    /// Puts something that came to a reader, and was not taken, among the dead letters. The oldest give way.
+    fn bury(
+        &self,
+        subject: Subject,
+        reason: &str,
+        bytes: Vec<u8>,
+    ) -> impl Future<Output = Outcome> + Send;
 
     /// How many dead letters there are, and the newest of them, newest first.
     fn dead_letters(

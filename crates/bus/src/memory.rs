@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fleet::identity::{GroupId, RobotId, Session, Text};
 use fleet::io::{Outcome, Tail};
@@ -148,15 +148,30 @@ impl Memory {
         queue.remove(at).map(|queued| queued.bytes)
     }
 
-    fn bury(&self, subject: Subject, id: u64, reason: String) {
+    fn give_up(&self, subject: Subject, id: u64, reason: String) {
         if let Some(bytes) = self.forget(subject, id) {
-            let subject = self.shared.names.dead_of(subject);
-            self.state().dead.push_front(DeadLetter {
-                subject,
-                reason,
-                bytes,
-            });
+            self.keep_dead(subject, reason, bytes);
         }
+    }
+
+    fn keep_dead(&self, subject: Subject, reason: String, bytes: Vec<u8>) {
+        let at = SystemTime::now().duration_since(UNIX_EPOCH);
+        let letter = DeadLetter {
+            at: at.map_or(0, |at| at.as_secs().cast_signed()),
+            subject: self.shared.names.dead_of(subject),
+            reason,
+            bytes,
+        };
+        let mut state = self.state();
+        state.dead.push_front(letter);
+        let mut held = 0;
+        let most = self.shared.layout.dead_bytes;
+        let fits = |letter: &&DeadLetter| {
+            held += letter.bytes.len() as u64;
+            held <= most
+        };
+        let kept = state.dead.iter().take_while(fits).count();
+        state.dead.truncate(kept);
     }
 
     async fn deliver(self, subject: Subject, arrivals: mpsc::UnboundedSender<Arrival>) {
@@ -171,8 +186,8 @@ impl Memory {
             {
                 let arrival = match limits::message(&bytes) {
                     _ if times > layout.deliveries => {
-                        let reason = format!("delivered {} times without an end", times - 1);
-                        self.bury(subject, id, reason);
+                        let reason = format!("delivered {} times and never finished", times - 1);
+                        self.give_up(subject, id, reason);
                         self.shared.tally.given_up.one();
                         Arrival::GivenUp
                     }
@@ -181,7 +196,7 @@ impl Memory {
                         Arrival::Message(Delivered::new(message, times, id, to.clone()))
                     }
                     Err(error) => {
-                        self.bury(subject, id, error.to_string());
+                        self.give_up(subject, id, error.to_string());
                         self.shared.tally.unreadable.one();
                         Arrival::Unreadable(error)
                     }
@@ -375,6 +390,11 @@ impl Bus for Memory {
         let (sender, receiver) = mpsc::channel(64);
         self.state().asked.insert(robot, sender);
         Ok(receiver)
+    }
+
+    async fn bury(&self, subject: Subject, reason: &str, bytes: Vec<u8>) -> Outcome {
+        self.keep_dead(subject, reason.to_owned(), bytes);
+        Outcome::Done(0)
     }
 
     async fn dead_letters(&self, most: usize) -> Result<(u64, Vec<DeadLetter>), BusError> {

@@ -427,6 +427,14 @@ impl Bus for Nats {
         Ok(receiver)
     }
 
+    async fn bury(&self, subject: Subject, reason: &str, bytes: Vec<u8>) -> Outcome {
+        let buried = self.inner.bury(subject, reason, bytes.into()).await;
+        if !matches!(buried, Outcome::Done(_)) {
+            self.inner.tally.unburied.one();
+        }
+        buried
+    }
+
     async fn dead_letters(&self, most: usize) -> Result<(u64, Vec<DeadLetter>), BusError> {
         self.inner.dead_letters(most).await
     }

@@ -35,6 +35,8 @@ pub struct Tally {
     pub unreadable: Count,
     /// Messages given up after too many deliveries.
     pub given_up: Count,
+    /// What was not taken, and could not be put among the dead letters.
+    pub unburied: Count,
     /// Watched changes that came faster than they were read; a poll brings them.
     pub missed: Count,
 }

@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use bus::{Bus, Delivered};
 use fleet::io::{Delivery, Input, Output};
+use robot::seam::Refusal;
 use robot::{Mooring, Sight};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::{Receiver, UnboundedSender};
 
 use lane::{Name, work};
 
@@ -47,7 +48,10 @@ impl Held {
 }
 
 /// Serves a robot until it has ended, on a thread of its own; what is asynchronous runs on the runtime.
-pub fn serve<B: Bus>(bus: B, mooring: Mooring, runtime: Handle) -> std::io::Result<()> {
+pub fn serve<B: Bus>(bus: B, mut mooring: Mooring, runtime: Handle) -> std::io::Result<()> {
+    let (_, nothing) = tokio::sync::mpsc::channel(1);
+    let refusals = std::mem::replace(&mut mooring.refusals, nothing);
+    runtime.spawn(bury(bus.clone(), refusals));
     let serving = Serving {
         bus,
         runtime,
@@ -58,6 +62,14 @@ pub fn serve<B: Bus>(bus: B, mooring: Mooring, runtime: Handle) -> std::io::Resu
     };
     let thread = std::thread::Builder::new().name("dock".into());
     thread.spawn(move || serving.run(&mooring)).map(|_| ())
+}
+
+/// Puts what the robot did not take among the dead letters.
+async fn bury<B: Bus>(bus: B, mut refusals: Receiver<Refusal>) {
+    while let Some(Refusal { to, why, letter }) = refusals.recv().await {
+        // the bus counts those that it could not bury
+        let _ = bus.bury(to, &why, letter).await;
+    }
 }
 
 struct Serving<B> {

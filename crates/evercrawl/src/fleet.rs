@@ -2,6 +2,7 @@
 
 mod articles;
 mod ask;
+mod dead_letters;
 mod groups;
 mod init;
 mod join;
@@ -54,6 +55,7 @@ enum Command {
     Routes(routes::Arguments),
     Why(routes::Why),
     Moves(status::Moves),
+    DeadLetters(dead_letters::Arguments),
     Metrics(metrics::Arguments),
     Leave(removal::Leave),
     Evict(removal::Evict),
@@ -74,6 +76,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Command::Routes(arguments) => routes::run(arguments),
         Command::Why(arguments) => routes::why(arguments),
         Command::Moves(arguments) => status::moves(arguments),
+        Command::DeadLetters(arguments) => dead_letters::run(arguments),
         Command::Metrics(arguments) => metrics::run(arguments),
         Command::Leave(arguments) => removal::leave(arguments),
         Command::Evict(arguments) => removal::evict(arguments),

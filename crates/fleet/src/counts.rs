@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use crate::identity::{GroupId, RobotId, Text};
+use crate::identity::{GroupId, Member, RobotId, Text};
 use crate::wire::wire_struct;
 
 /// Answers whose delays are kept: the median of seven is close enough, and more bring little.
@@ -38,6 +38,29 @@ wire_struct!(Answered {
     path,
     micros
 });
+
+impl Answered {
+    /// Whether that robot is the member, or below it.
+    pub(crate) fn is_of(&self, member: Member) -> bool {
+        is_of(member, self.robot, &self.path)
+    }
+}
+
+/// Whether a robot with these groups above it is the member, or below it.
+pub(crate) fn is_of(member: Member, robot: RobotId, path: &[GroupId]) -> bool {
+    match member {
+        Member::Robot(member) => member == robot,
+        Member::Group(group) => path.contains(&group),
+    }
+}
+
+/// The block of addresses that a server is in: what is mostly in one place.
+pub(crate) fn block(server: IpAddr) -> IpAddr {
+    match server {
+        IpAddr::V4(v4) => std::net::Ipv4Addr::from(v4.to_bits() & !0xff).into(),
+        IpAddr::V6(v6) => std::net::Ipv6Addr::from(v6.to_bits() >> 80 << 80).into(),
+    }
+}
 
 /// How far a server is from a robot, by its answers. What the server itself takes is in it: that is the same for
 /// all who ask, and does not change who is nearest.

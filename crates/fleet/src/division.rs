@@ -20,7 +20,7 @@ use partition::routing::{Table, Unknown, aggregate};
 use partition::solve::{Before, Host, Named, Nearness, Problem, Robot, Servers, solve};
 use partition::task::{NOWHERE, PartitionError};
 
-use crate::counts::Counts;
+use crate::counts::{Answered, Counts};
 use crate::filter::Block;
 use crate::identity::{GroupId, Member, Millis, Text};
 use crate::plan::{Seat, Version};
@@ -78,6 +78,10 @@ pub struct Placed {
     pub before: Option<usize>,
     /// The member that has it, by the table or by the ring.
     pub owner: Option<usize>,
+    /// How far its block of addresses is, as robots measured that asked it nothing.
+    pub probes: Vec<Answered>,
+    /// Where it is, by its names or by a database, in whatever words.
+    pub place: Option<Text>,
 }
 
 /// A group's share and those who divide it.

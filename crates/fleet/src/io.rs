@@ -70,8 +70,8 @@ pub enum Input {
     Object(Text, Option<Arc<[u8]>>),
     /// All writes up to this one are on disk.
     Committed(u64),
-    /// Something to admit: seeds.
-    Seed(Parcel),
+    /// Something to admit that no page names: seeds. What comes together is committed together.
+    Seeds(Vec<Parcel>),
     /// A page was read: its row, and the URLs that it names.
     Visited {
         /// The server.

@@ -10,6 +10,7 @@ mod observing;
 mod ownership;
 mod partitioner;
 mod plans;
+mod probing;
 mod pump;
 mod quiet;
 mod recover;
@@ -43,6 +44,8 @@ use partitioner::Partitioner;
 pub use partitioner::divide::{Divides, Told};
 use plans::Level;
 pub use plans::Route;
+use probing::Probing;
+pub use probing::Wanted;
 use pump::{Draft, Pump};
 use quiet::Work;
 use register::Register;
@@ -94,6 +97,7 @@ pub struct Robot {
     imported: BTreeMap<Text, Millis>,
     partitioner: Partitioner,
     observing: Observing,
+    probing: Probing,
     snapshots: Snapshots,
     /// Logs of others that wait for their snapshots.
     legacies: BTreeMap<Session, Legacy>,
@@ -243,6 +247,7 @@ impl Robot {
             imported: BTreeMap::new(),
             partitioner: Partitioner::default(),
             observing: Observing::default(),
+            probing: Probing::default(),
             snapshots: Snapshots::default(),
             legacies: BTreeMap::new(),
             grants: BTreeMap::new(),
@@ -290,7 +295,11 @@ impl Robot {
             }
             Input::Object(name, bytes) => self.on_object(&name, bytes),
             Input::Committed(number) => self.pump.committed(number),
-            Input::Seed(parcel) => self.dispatch(parcel),
+            Input::Seeds(parcels) => {
+                for parcel in parcels {
+                    self.dispatch(parcel);
+                }
+            }
             Input::Visited {
                 unit,
                 row,

@@ -25,7 +25,7 @@ mod share;
 mod told;
 mod way;
 
-use crate::order::{Order, Rank};
+use crate::order::{Lasting, Order, Rank, Traits};
 use crate::politeness::{Answer, Courtesy, Interval};
 use crate::site::{network, site};
 use address::{Address, AddressId};
@@ -165,6 +165,8 @@ pub struct Lines {
     /// By account: requests per second that addresses allow, and hosts whose address is not known.
     allowed: [f64; 2],
     allowed_elsewhere: [Sum; 2],
+    /// How long contents last, where that decides who goes first.
+    lasting: Lasting,
     /// A mistake on purpose.
     rules_expire_unused: bool,
 }
@@ -218,6 +220,7 @@ impl Lines {
             unopened: 0,
             allowed: [0.0; 2],
             allowed_elsewhere: [Sum::default(); 2],
+            lasting: Lasting::new(0),
             rules_expire_unused: false,
         }
     }
@@ -299,6 +302,23 @@ impl Lines {
         }
     }
 
+    /// The same of a page that is drawn by how long its contents are expected to last.
+    pub fn push_lasting(&mut self, host: HostId, page: PageId) {
+        self.hosts[host.index()].lasting.push_back(page);
+        self.new += 1;
+        self.place(host);
+    }
+
+    /// What the URL of a page that was found now says, by which it is drawn.
+    pub fn describe(&mut self, page: PageId, traits: Traits) {
+        self.lasting.describe(page, traits, self.now);
+    }
+
+    /// The first visit to a page found contents of that age, in seconds.
+    pub fn found_aged(&mut self, page: PageId, age: f64) {
+        self.lasting.found(page, self.now, age);
+    }
+
     /// A part of a page, such as a stylesheet: fetched with the page, not after all others that wait. Where new pages
     /// wait they have every second turn, so that parts without end keep no page waiting.
     pub fn push_part(&mut self, host: HostId, part: PageId) {
@@ -320,6 +340,10 @@ impl Lines {
         let ranked = line.ranked.iter().find(|(_, other)| *other == page);
         if let Some(&ranked) = ranked {
             line.ranked.remove(&ranked);
+            line.new.push_front(page);
+        }
+        if let Some(at) = line.lasting.iter().position(|&other| other == page) {
+            line.lasting.remove(at);
             line.new.push_front(page);
         }
         for waiting in [&mut line.new, &mut line.parts, &mut line.due] {
@@ -352,8 +376,10 @@ impl Lines {
         self.new -= line.new_waiting();
         self.due -= line.due.len();
         let ranked = std::mem::take(&mut line.ranked).into_iter();
-        let new =
-            (line.new.drain(..).chain(ranked.map(|(_, page)| page))).chain(line.parts.drain(..));
+        let new = (line.new.drain(..))
+            .chain(ranked.map(|(_, page)| page))
+            .chain(line.lasting.drain(..))
+            .chain(line.parts.drain(..));
         let pages = new.chain(line.due.drain(..)).collect();
         self.claim(host);
         pages

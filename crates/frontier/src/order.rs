@@ -4,6 +4,10 @@
 //! that waits may rise in its host's line. How high is told by a [`Rank`] in quarter powers of two: a page rises when
 //! it matters a fifth more, not with every link.
 
+mod lasting;
+
+pub use lasting::{Lasting, Traits};
+
 use ground::PageId;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +25,8 @@ pub enum Order {
     Importance,
     /// The page found first, but hosts with more pages waiting have more turns.
     LargestSite,
+    /// The page whose contents are expected to last longest, by what its URL says: see [`Lasting`].
+    Lasting,
 }
 
 impl Order {
@@ -33,7 +39,7 @@ impl Order {
     pub fn turns(self, waiting: usize) -> u64 {
         match self {
             Self::LargestSite => (1 + u64::from(waiting.max(1).ilog2())).pow(2),
-            Self::BreadthFirst | Self::Links | Self::Importance => 1,
+            Self::BreadthFirst | Self::Links | Self::Importance | Self::Lasting => 1,
         }
     }
 }
@@ -95,7 +101,7 @@ impl Merits {
                 let own = if first { 1.0 } else { 0.0 };
                 HANDED_ON * (own + given) / to.len().max(1) as f32
             }
-            Order::Links | Order::BreadthFirst | Order::LargestSite => 0.0,
+            Order::Links | Order::BreadthFirst | Order::LargestSite | Order::Lasting => 0.0,
         };
         if share == 0.0 {
             return Vec::new();

@@ -1,6 +1,7 @@
 //! `evercrawl reproduce`: the published experiments, and whether their relations come out.
 
 mod classical;
+mod cold_pages;
 mod default;
 mod factors;
 mod first_visits;
@@ -23,9 +24,9 @@ use clap::ValueEnum;
 use desk::bad_input::BadInput;
 use desk::interrupt::Interrupted;
 use desk::terminal;
-use lab::Lab;
+use lab::{Lab, Record};
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 const EXAMPLES: &str = "\
@@ -33,6 +34,7 @@ Examples:
   evercrawl reproduce all --quick --out results
   evercrawl reproduce freshness-wikipedia --trace changes.csv.gz
   evercrawl reproduce default --trace legal=changes.csv.gz,items.csv.gz --trace casks.csv.gz
+  evercrawl reproduce default --redraw experiments/default/recorded
 
 Each experiment prints what was published, what came out here and a verdict, and writes raw rows
 (CSV), plots (SVG) and a README.md with command, seed and data to a folder of its name.
@@ -56,19 +58,23 @@ pub struct Arguments {
     #[arg(long)]
     full: bool,
 
-    /// A recorded history of changes, [NAME=]CSV[,ITEMS]; of freshness-wikipedia the first is the
-    /// encyclopedia's, of which figures were published
+    /// A recorded history of changes, [NAME=]CSV[,ITEMS]; for freshness-wikipedia, the first is the
+    /// encyclopedia that the published figures are about
     #[arg(long, value_name = "TRACE")]
     trace: Vec<TraceFile>,
 
     /// Recorded data for RTTs, origins and the partitions: a folder that has latency/ and
-    /// graphs/; by default that of the environment variable `EVERCRAWL_DATA`
+    /// graphs/; by default, the environment variable `EVERCRAWL_DATA` names it
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 
     /// Where to write
     #[arg(long, value_name = "DIR", default_value = "experiments")]
     out: PathBuf,
+
+    /// Draw the plots of kept rows again, into their folder, without running anything
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["quick", "full", "trace", "data", "out"])]
+    redraw: Option<PathBuf>,
 
     /// The seed of all randomness
     #[arg(long, default_value_t = 1)]
@@ -81,7 +87,7 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// Print what there is
+    /// List the experiments
     List,
     /// Bounds and policies on a generated repository of the published shape
     FreshnessWebbase,
@@ -91,9 +97,9 @@ enum What {
     Factors,
     /// Three closed forms against simulation
     Classical,
-    /// RTTs that nobody measured, by shortest path and by coordinates
+    /// Unmeasured RTTs, by shortest path and by coordinates
     RttApproximation,
-    /// How many of the robots have to probe
+    /// How many robots must probe
     ProbingOrigins,
     /// Policies that learn against those that know
     Learning,
@@ -101,12 +107,14 @@ enum What {
     Default,
     /// What partitions of a national web are worth, by formula
     PartitionAlgebraic,
-    /// What they are worth when it is downloaded
+    /// What they are worth in a download
     PartitionDownload,
     /// The preference of links against nearness, and its Pareto front
     PartitionPreferences,
-    /// How soon the important pages are had, by the order of first visits
+    /// How soon the important pages are fetched, by the order of first visits
     FirstVisits,
+    /// First visits by what URLs say, where there are fewer visits than pages
+    ColdPages,
     /// All of them
     All,
 }
@@ -143,7 +151,10 @@ impl What {
     }
 
     fn takes_traces(self) -> bool {
-        matches!(self, Self::FreshnessWikipedia | Self::Default)
+        matches!(
+            self,
+            Self::FreshnessWikipedia | Self::Default | Self::ColdPages
+        )
     }
 
     fn experiments() -> impl Iterator<Item = Self> {
@@ -207,7 +218,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     {
         terminal::complain(
             "warning",
-            "interrupted: of this experiment nothing was written",
+            "interrupted: nothing was written for this experiment",
         );
     }
     outcome
@@ -225,9 +236,13 @@ fn reproduce(arguments: &Arguments) -> Result<()> {
         return Err(BadInput(reason.to_owned()).into());
     }
     if !arguments.trace.is_empty() && !chosen.iter().any(|what| what.takes_traces()) {
-        return Err(
-            BadInput("--trace belongs to freshness-wikipedia and default".to_owned()).into(),
-        );
+        return Err(BadInput(
+            "--trace belongs to freshness-wikipedia, default and cold-pages".to_owned(),
+        )
+        .into());
+    }
+    if let Some(folder) = &arguments.redraw {
+        return redraw(arguments.what, folder);
     }
     let mut lab = Lab::new(
         arguments.quick,
@@ -251,6 +266,7 @@ fn reproduce(arguments: &Arguments) -> Result<()> {
             What::PartitionDownload => partition_download::run(&lab)?,
             What::PartitionPreferences => preferences::run(&lab)?,
             What::FirstVisits => first_visits::run(&lab)?,
+            What::ColdPages => cold_pages::run(&lab)?,
             What::List | What::All => unreachable!("neither is an experiment"),
         };
         outcome.write(&folder(arguments, what), &command(arguments, what))?;
@@ -265,6 +281,34 @@ fn reproduce(arguments: &Arguments) -> Result<()> {
         terminal::print(&(serde_json::to_string_pretty(&results)? + "\n"))?;
     }
     Ok(())
+}
+
+/// Draws the plots of an experiment anew from its rows.
+fn redraw(what: What, folder: &Path) -> Result<()> {
+    let read = |name: &str| {
+        let path = folder.join(name);
+        std::fs::read_to_string(&path).map_err(|error| BadInput::file(&path, error.to_string()))
+    };
+    let rows = || -> Result<Vec<Record>> {
+        let rows = read("rows.csv")?;
+        let rows = csv::Reader::from_reader(rows.as_bytes());
+        let rows: Result<Vec<Record>, _> = rows.into_deserialize().collect();
+        rows.map_err(|error| BadInput::file(&folder.join("rows.csv"), error.to_string()).into())
+    };
+    let charts = match what {
+        What::FreshnessWebbase => webbase::charts(&rows()?),
+        What::FreshnessWikipedia => wikipedia::charts(&rows()?),
+        What::Factors => factors::charts(),
+        What::Classical => classical::charts(&rows()?, &read("closed-forms.csv")?)?,
+        What::Learning => learning::charts(&rows()?),
+        What::Default => default::charts(&rows()?),
+        _ => {
+            let reason = "--redraw is for freshness-webbase, freshness-wikipedia, factors, \
+                          classical, learning and default";
+            return Err(BadInput(reason.to_owned()).into());
+        }
+    };
+    outcome::draw(folder, &charts)
 }
 
 fn list() -> String {

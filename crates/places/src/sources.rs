@@ -59,6 +59,19 @@ impl Sources {
     }
 }
 
+impl Sources {
+    /// Where a host is, in words that are the same for all that are there: a city with its country, or a country alone.
+    pub fn place(&self, host: &str, address: IpAddr) -> Option<String> {
+        let found = || self.city.as_ref()?.place(address).ok()?;
+        let mut places = from_name(host).into_iter().chain(found());
+        let city = places.find_map(|place| Some((place.city?, place.country?)));
+        match city {
+            Some((city, country)) => Some(format!("{city}, {country}")),
+            None => self.country(host, address).map(|(_, country)| country),
+        }
+    }
+}
+
 impl std::fmt::Debug for Sources {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (city, registry) = (self.city.is_some(), self.registry.is_some());
@@ -88,10 +101,13 @@ mod tests {
         );
         let named = country("www.fra1.hosting.example.net", address);
         assert_eq!(named, Some((Heuristic::Airport, "DE".to_owned())));
-        assert_eq!(
-            country("www.example.org", "192.0.2.1".parse().unwrap()),
-            None
-        );
+        let nowhere = "192.0.2.1".parse().unwrap();
+        assert_eq!(country("www.example.org", nowhere), None);
+        let place = |host: &str, address| sources.place(host, address);
+        let frankfurt = place("www.fra1.hosting.example.net", nowhere);
+        assert_eq!(frankfurt.as_deref(), Some("Frankfurt am Main, DE"));
+        assert_eq!(place("www.example.org", address).as_deref(), Some("PT"));
+        assert_eq!(place("www.example.org", nowhere), None);
     }
 
     #[test]

@@ -4,18 +4,21 @@ use crate::archivist::{SharedSeam, lock};
 use crate::clock::Clock;
 use crate::drive::Heard;
 use crate::message::{Event, Write};
-use crate::seam::Seam;
+use crate::seam::{Refusal, Seam};
 use crate::visit::Workers;
-use fleet::identity::GroupId;
+use fleet::identity::{GroupId, RobotId};
 use fleet::io::{Input, Output};
 use fleet::parcel::{Parcel, Subject};
 use fleet::robot::{Divides, Settings};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
+/// Most refusals on their way to the dead letters.
+const REFUSALS: usize = 1_024;
 /// A look whether the crawl has ended is taken so often.
 const LONGEST_WAIT: f64 = 0.5;
 
@@ -27,6 +30,7 @@ pub struct Berth {
     pub(crate) settings: Settings,
     pub(crate) boot: u16,
     wishes: Sender<Output>,
+    refusals: tokio::sync::mpsc::Sender<Refusal>,
     heard: Receiver<Input>,
     teller: Sender<Input>,
     subjects: Arc<Mutex<Vec<Subject>>>,
@@ -38,6 +42,8 @@ pub struct Berth {
 pub struct Mooring {
     /// What it is to do, in this order; never `Resolve`, `Write`, `Open`, `Close`, `Forget` or `Reset`.
     pub wishes: Receiver<Output>,
+    /// What the robot did not take from others, for the dead letters.
+    pub refusals: tokio::sync::mpsc::Receiver<Refusal>,
     /// Where it says what came of that, and what it hears besides.
     pub teller: Sender<Input>,
     /// The robot, for whoever looks at it.
@@ -75,6 +81,14 @@ impl Sight {
         Some(seam.protocol_mut().divide_again(group))
     }
 
+    /// A robot of the fleet measured how far a server is, in microseconds; nothing if the server does not answer.
+    pub fn probed(&self, server: IpAddr, by: RobotId, path: Vec<GroupId>, micros: Option<u32>) {
+        if let Some(seam) = self.seam.get() {
+            let mut seam = lock(seam);
+            seam.protocol_mut().probed(server, by, path, micros);
+        }
+    }
+
     /// Looks at the robot's side of its fleet, which waits meanwhile; nothing before it has started.
     pub fn look<T>(&self, look: impl FnOnce(&Seam) -> T) -> Option<T> {
         self.seam.get().map(|seam| look(&lock(seam)))
@@ -85,6 +99,7 @@ impl Berth {
     /// For a robot with these settings, and for its bus. `boot` is a random number that no other start has.
     pub fn new(settings: Settings, boot: u16) -> (Self, Mooring) {
         let (wishes, wished) = channel();
+        let (refusals, refused) = tokio::sync::mpsc::channel(REFUSALS);
         let (teller, heard) = channel();
         let subjects = Arc::new(Mutex::new(Vec::new()));
         let seam = Arc::new(OnceLock::new());
@@ -93,6 +108,7 @@ impl Berth {
             settings,
             boot,
             wishes,
+            refusals,
             heard,
             teller: teller.clone(),
             subjects: subjects.clone(),
@@ -101,6 +117,7 @@ impl Berth {
         };
         let mooring = Mooring {
             wishes: wished,
+            refusals: refused,
             teller,
             figures,
             sight: Sight { subjects, seam },
@@ -116,6 +133,7 @@ pub(crate) struct Courier {
     keeper: Sender<Heard>,
     archivist: Mutex<Option<Sender<Write>>>,
     wishes: Sender<Output>,
+    refusals: tokio::sync::mpsc::Sender<Refusal>,
     teller: Sender<Input>,
     subjects: Arc<Mutex<Vec<Subject>>>,
     runtime: Handle,
@@ -140,6 +158,7 @@ impl Courier {
             keeper,
             archivist: Mutex::new(Some(archivist)),
             wishes: berth.wishes,
+            refusals: berth.refusals,
             teller: berth.teller,
             subjects: berth.subjects,
             runtime,
@@ -191,11 +210,16 @@ impl Courier {
 
     /// Divides a group's share by its links, if this robot is to; that may take long.
     fn divide(self: &Arc<Self>) {
-        let Some(division) = lock(&self.seam).protocol_mut().division() else {
+        let Some(mut division) = lock(&self.seam).protocol_mut().division() else {
             return;
         };
         let own = self.clone();
         self.runtime.spawn_blocking(move || {
+            for placed in &mut division.servers {
+                let mut names = placed.counts.pages.keys();
+                let place = names.find_map(|name| own.workers.place(name, placed.server));
+                placed.place = place.map(Into::into);
+            }
             let divided = division.solve();
             if let Err(error) = &divided {
                 tracing::warn!(%error, group = %division.group, "the share cannot be divided");
@@ -224,6 +248,11 @@ impl Courier {
                 wish => {
                     let _ = self.wishes.send(wish);
                 }
+            }
+        }
+        for refusal in seam.take_refusals() {
+            if self.refusals.try_send(refusal).is_err() {
+                seam.not_buried();
             }
         }
         if seam.has_commits() {

@@ -364,6 +364,9 @@ impl Keeper {
         let arrived: HashSet<PageId> = fleet.arrived.iter().map(|one| one.page).collect();
         let mut requisites = stored.requisites.into_iter().peekable();
         self.raise(stored.raised);
+        for (page, traits) in stored.traits {
+            self.lines.describe(page, traits);
+        }
         for (page, host) in stored.pages {
             let is_requisite = requisites.next_if_eq(&page).is_some();
             self.add_page(page, host, is_requisite);

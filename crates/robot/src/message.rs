@@ -8,7 +8,7 @@ use crate::clock::Now;
 use crate::config::RevisitBudget;
 use crate::keeper::KeptHost;
 use crate::overrides::PageTerms;
-use frontier::order::Rank;
+use frontier::order::{Rank, Traits};
 use frontier::politeness::Answer;
 use frontier::robots::Standing;
 use std::net::IpAddr;
@@ -211,6 +211,8 @@ pub struct Stored {
     pub hosts: Vec<String>,
     /// Pages that are new, in the order of their numbers.
     pub pages: Vec<(PageId, HostId)>,
+    /// What their URLs say, where that decides who is visited first.
+    pub traits: Vec<(PageId, Traits)>,
     /// Those of them that are no pages, but what pages embed.
     pub requisites: Vec<PageId>,
     /// What changed pages embed that may have changed with them.

@@ -48,6 +48,11 @@ impl Ranks {
         self.merits.order().ranks_pages()
     }
 
+    /// Whether pages are drawn by what their URLs say.
+    pub fn go_by_urls(&self) -> bool {
+        self.merits.order() == Order::Lasting
+    }
+
     /// How early a page is visited.
     pub fn of(&self, page: PageId) -> Rank {
         self.merits.rank(page)

@@ -81,6 +81,11 @@ impl Rules {
         Self { places, ..self }
     }
 
+    /// Where a server with this host is, in words, by names and by whatever else there is to ask.
+    pub(crate) fn place(&self, name: &str, address: IpAddr) -> Option<String> {
+        self.places.place(name, address)
+    }
+
     /// Why a host at this address may not be asked, if so.
     pub(crate) fn refuses(&self, name: &str, address: IpAddr) -> Option<u8> {
         let scope = self.scope();

@@ -11,7 +11,7 @@ use fleet::demand::Curve;
 use fleet::flaw::Flaw;
 use fleet::identity::{Millis, Text, Unit};
 use fleet::io::{Input, Output, Token};
-use fleet::parcel::{Cargo, Errand, Parcel};
+use fleet::parcel::{Cargo, Errand, Parcel, Subject};
 use fleet::record::{Record, is_checkpoint};
 use fleet::robot::{Robot, Settings, Share};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -24,6 +24,8 @@ use url::Url;
 const TO_COME: f64 = 20.0;
 /// Seconds after which a request is tried again that the gate let not pass.
 const AT_THE_GATE: f64 = 1.0;
+/// Most refusals that wait to be told.
+const MOST_REFUSALS: usize = 1_024;
 /// The first byte of an entry in the store: whether the commit goes on in the next one.
 const GOES_ON: u8 = 1;
 const ENDS: u8 = 0;
@@ -54,8 +56,21 @@ pub struct Seam {
     commits: VecDeque<Commit>,
     wishes: Vec<Output>,
     orders: Vec<Order>,
+    refusals: Vec<Refusal>,
+    unburied: u64,
     quiet: bool,
     over: bool,
+}
+
+/// Something of another robot that was not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// To whom it was sent.
+    pub to: Subject,
+    /// Why.
+    pub why: String,
+    /// What, as JSON.
+    pub letter: Vec<u8>,
 }
 
 /// On the protocol's clock.
@@ -95,6 +110,8 @@ impl Seam {
             commits: VecDeque::new(),
             wishes: Vec::new(),
             orders: Vec::new(),
+            refusals: Vec::new(),
+            unburied: 0,
             quiet: false,
             over: false,
         };
@@ -241,6 +258,48 @@ impl Seam {
         std::mem::take(&mut self.orders)
     }
 
+    /// A URL that was sent here is not taken: it goes to the dead letters.
+    pub(crate) fn refuse(&mut self, parcel: &Parcel, why: &str) {
+        let letter = serde_json::json!({
+            "url": &*parcel.url,
+            "name": &*parcel.name,
+            "server": parcel.server,
+            "referrer": parcel.referrer.as_deref(),
+        });
+        self.bury(why.to_owned(), letter.to_string());
+    }
+
+    /// Rows of a server that were sent here are not taken.
+    pub(crate) fn refuse_rows(&mut self, server: IpAddr, bytes: usize, why: String) {
+        let letter = serde_json::json!({ "rows_of": server, "bytes": bytes });
+        self.bury(why, letter.to_string());
+    }
+
+    /// Letters are a courtesy: a flood of them is counted, and takes no room.
+    fn bury(&mut self, why: String, letter: String) {
+        match self.fleet.subjects().first() {
+            Some(&to) if self.refusals.len() < MOST_REFUSALS => {
+                let letter = letter.into_bytes();
+                self.refusals.push(Refusal { to, why, letter });
+            }
+            _ => self.not_buried(),
+        }
+    }
+
+    /// What was not taken since it was last asked.
+    pub fn take_refusals(&mut self) -> Vec<Refusal> {
+        std::mem::take(&mut self.refusals)
+    }
+
+    /// So many refusals did not get to the dead letters.
+    pub fn unburied(&self) -> u64 {
+        self.unburied
+    }
+
+    pub(crate) fn not_buried(&mut self) {
+        self.unburied += 1;
+    }
+
     /// Whether the keeper is to do something.
     pub fn has_orders(&self) -> bool {
         !self.orders.is_empty()
@@ -305,8 +364,8 @@ impl Seam {
 
     /// URLs that no page of ours names.
     pub(crate) fn found(&mut self, parcels: Vec<Parcel>) {
-        for parcel in parcels {
-            self.hear(self.now, Input::Seed(parcel));
+        if !parcels.is_empty() {
+            self.hear(self.now, Input::Seeds(parcels));
         }
     }
 
@@ -318,7 +377,7 @@ impl Seam {
             errand: Some(errand),
             ..Parcel::new(name, url.as_str().into())
         };
-        self.hear(self.now, Input::Seed(parcel));
+        self.found(vec![parcel]);
     }
 
     /// The share is lost: the store is to be wiped, and another life to begin.

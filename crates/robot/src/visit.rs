@@ -102,6 +102,11 @@ impl Workers {
         }
     }
 
+    /// Where a server with this host is, in words.
+    pub fn place(&self, name: &str, address: IpAddr) -> Option<String> {
+        self.intake.rules.place(name, address)
+    }
+
     /// An address of a host that may be contacted, and for how many seconds it holds.
     pub async fn resolve(&self, name: &str) -> Result<(IpAddr, f64), u8> {
         let rules = &self.intake.rules;

@@ -8,6 +8,7 @@ pub mod fleet;
 pub mod generate;
 pub mod knowledge;
 pub mod lanes;
+pub mod newcomers;
 pub mod run;
 pub mod scenario;
 pub mod small_web;

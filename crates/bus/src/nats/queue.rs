@@ -23,6 +23,7 @@ use crate::{BusError, DeadLetter};
 
 /// Why a letter is dead.
 const REASON: &str = "Evercrawl-Reason";
+const REASON_LENGTH: usize = 300;
 /// Most bytes that are asked for at once.
 const BATCH_BYTES: usize = 16 << 20;
 /// Before a consumer that does not answer as it should is looked for.
@@ -59,6 +60,18 @@ impl Inner {
         }
     }
 
+    pub(super) async fn bury(&self, subject: Subject, reason: &str, bytes: Bytes) -> Outcome {
+        let letter = PublishMessage::build()
+            .payload(bytes)
+            .header(REASON, in_a_line(reason).as_str());
+        let name = self.names.dead_of(subject);
+        match self.attempt(subject.group, &name, letter).await {
+            Answer::Stored(sequence) => Outcome::Done(sequence),
+            Answer::Other | Answer::No(_) => Outcome::Refused,
+            Answer::Nobody | Answer::Silence => Outcome::Unknown,
+        }
+    }
+
     pub(super) async fn dead_letters(
         &self,
         most: usize,
@@ -77,6 +90,7 @@ impl Inner {
             };
             let reason = found.headers.get(REASON).map(ToString::to_string);
             letters.push(DeadLetter {
+                at: found.time.unix_timestamp(),
                 subject: found.subject.to_string(),
                 reason: reason.unwrap_or_default(),
                 bytes: found.payload.to_vec(),
@@ -183,7 +197,7 @@ impl Reader {
     async fn take(&mut self, message: Stored, to: &mpsc::UnboundedSender<Verdict>) {
         let times = message.info().map_or(1, |info| info.delivered.max(1)) as u64;
         if times > self.inner.layout.deliveries {
-            let reason = format!("delivered {} times without an end", times - 1);
+            let reason = format!("delivered {} times and never finished", times - 1);
             if self.bury(message, &reason).await {
                 self.inner.tally.given_up.one();
                 let _ = self.arrivals.send(Arrival::GivenUp);
@@ -209,13 +223,10 @@ impl Reader {
 
     /// Puts it among the dead letters; if that fails it comes again.
     async fn bury(&self, message: Stored, reason: &str) -> bool {
-        let letter = PublishMessage::build()
-            .payload(message.payload.clone())
-            .header(REASON, reason);
-        let name = self.inner.names.dead_of(self.subject);
         tracing::warn!(subject = %message.subject, reason, "a dead letter");
-        let buried = self.inner.attempt(self.subject.group, &name, letter).await;
-        matches!(buried, Answer::Stored(_)) && message.ack().await.is_ok()
+        let bytes = message.payload.clone();
+        let buried = self.inner.bury(self.subject, reason, bytes).await;
+        matches!(buried, Outcome::Done(_)) && message.ack().await.is_ok()
     }
 
     async fn judge(&mut self, verdict: Verdict) {
@@ -242,6 +253,12 @@ impl Reader {
             }
         }
     }
+}
+
+/// What others wrote may be in it, and must not become a header of its own.
+fn in_a_line(reason: &str) -> String {
+    let plain = reason.chars().filter(|c| !c.is_control());
+    plain.take(REASON_LENGTH).collect()
 }
 
 async fn next(batch: &mut Option<pull::Batch>) -> Option<Result<Stored, async_nats::Error>> {

@@ -152,6 +152,27 @@ async fn roles_do_what_they_may() {
         assert!(
             got.is_some_and(|bytes| bytes.len() == 100_000 && bytes.iter().all(|&byte| byte == 7))
         );
+        // what it stored and nobody needs, which it finds by listing all
+        let Session {
+            robot: who,
+            incarnation,
+        } = session(5);
+        let piece = format!("snapshot/{who}.{incarnation}/1");
+        assert!(matches!(
+            a_robot.put(&piece, vec![7; 10].into()).await,
+            Outcome::Done(_)
+        ));
+        assert!(matches!(
+            a_robot.sweep(session(5), &[]).await,
+            Outcome::Done(_)
+        ));
+        assert_eq!(a_robot.get(&piece).await, None, "swept");
+        // what it did not take
+        let buried = a_robot
+            .bury(robot(1, 5), "out of scope", b"a URL".to_vec())
+            .await;
+        assert!(matches!(buried, Outcome::Done(_)), "{buried:?}");
+        assert_eq!(a_robot.dead_letters(1).await.expect("an answer").0, 1);
 
         // not a robot's business
         let quiet_key = Key {

@@ -310,6 +310,18 @@ async fn garbage_is_buried<R: Rig>(rig: &R) {
         );
     }
     assert!(bus.tally().unreadable.get() >= 5);
+    // a part of a message that could be read
+    revision(
+        bus.bury(subject, "out of\r\n scope", b"a URL".to_vec())
+            .await,
+    );
+    let (count, newest) = bus.dead_letters(1).await.expect("an answer");
+    let [letter] = &newest[..] else {
+        panic!("one letter of {count}")
+    };
+    let reason: String = letter.reason.chars().filter(|c| !c.is_control()).collect();
+    assert_eq!((&*reason, &*letter.bytes), ("out of scope", &b"a URL"[..]));
+    assert_eq!(bus.tally().unburied.get(), 0);
     nothing(&mut arrivals, layout(1).ack_wait * 2).await;
 }
 

@@ -47,6 +47,13 @@ pub struct Articles {
     /// By what groups divide their shares.
     #[serde(default)]
     pub division: By,
+    /// Whether robots probe servers that they do not ask for pages.
+    #[serde(default = "yes")]
+    pub probes: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// By what groups divide their shares.
@@ -71,6 +78,7 @@ impl Articles {
             replicas: 1,
             storage: 0,
             division: By::default(),
+            probes: true,
         })
     }
 
@@ -79,7 +87,7 @@ impl Articles {
             return Ok(());
         }
         Err(anyhow!(
-            "the fleet has articles of version {}; this evercrawl reads version {VERSION}",
+            "the fleet's configuration has format {}; this evercrawl reads format {VERSION}",
             self.version
         ))
     }
@@ -88,6 +96,12 @@ impl Articles {
     pub fn config(&self) -> Result<Config> {
         Config::parse(&self.config)
             .map_err(|error| anyhow!("the fleet's configuration cannot be used here: {error}"))
+    }
+
+    /// How often a robot measures what is around it, and whether it has servers probed.
+    pub fn survey(&self) -> (Duration, bool) {
+        let every = Duration::from_secs_f64(self.lease.clamp(2.0, 30.0));
+        (every, self.probes && self.division == By::Links)
     }
 
     /// How large and how patient the streams are.
@@ -175,7 +189,7 @@ pub fn with_local(fleet: &Config, path: &Path, text: &str, local: &Config) -> Re
                 value.map_or_else(|| "unset".to_owned(), ToString::to_string)
             };
             let text = format!(
-                "{key} = {}, but the fleet has {}: robots of a fleet have one configuration; leave the key out",
+                "{key} = {}, but the fleet has {}: all robots of a fleet share one configuration; remove the key",
                 shown(here),
                 shown(there)
             );

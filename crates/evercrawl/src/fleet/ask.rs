@@ -14,6 +14,8 @@ const MOVES: usize = 200;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ask {
+    /// Whether it is there.
+    Ping,
     /// How it goes.
     Status,
     /// Where the register has a name, and how a server is held.
@@ -27,6 +29,8 @@ pub enum Ask {
     Leave,
     /// Divide a group's share anew, if it is this robot that does.
     Divide { group: u64 },
+    /// How far servers are, in microseconds: what is known by now; the others are measured.
+    Probe { servers: Vec<IpAddr> },
     /// What came of the last division of a group.
     Divided { group: u64 },
 }
@@ -123,6 +127,9 @@ pub struct Report {
     pub allowed: Option<f64>,
     /// Seconds since it joined.
     pub seconds: f64,
+    /// Servers that it probed for partitioners.
+    #[serde(default)]
+    pub probed: u64,
     pub tally: Tally,
     pub engine: Engine,
     pub status: Status,
@@ -193,6 +200,8 @@ pub struct Engine {
     pub oversized: u64,
     pub unreadable: u64,
     pub given_up: u64,
+    #[serde(default)]
+    pub unburied: u64,
     pub missed: u64,
 }
 
@@ -206,6 +215,7 @@ impl From<&bus::Tally> for Engine {
             oversized: tally.oversized.get(),
             unreadable: tally.unreadable.get(),
             given_up: tally.given_up.get(),
+            unburied: tally.unburied.get(),
             missed: tally.missed.get(),
         }
     }

@@ -47,6 +47,12 @@ pub struct Arguments {
     /// By what the Web is divided among robots.
     #[arg(long, value_enum, default_value_t = By::Links)]
     division: By,
+    /// Measure no distances from servers but by their answers.
+    ///
+    /// Otherwise about five robots send seven small packets (ICMP or TCP) to one server of each block of
+    /// addresses, once a day, so that servers go to robots near them.
+    #[arg(long)]
+    no_probes: bool,
     /// Accept servers older than 2.10.23, which may lose data when they are killed.
     #[arg(long)]
     allow_old: bool,
@@ -65,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if replicas == 1 {
         warn(
             false,
-            "one copy of everything: if the server's disk is lost, so is what robots had under way",
+            "everything is stored once: if the server's disk is lost, so are the URLs under way between robots",
         );
     }
     let mut articles = Articles::new(
@@ -76,6 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     articles.replicas = replicas;
     articles.storage = arguments.storage;
     articles.division = arguments.division;
+    articles.probes = !arguments.no_probes;
     let office = Office::connect(&place, "operator", articles.layout(), arguments.allow_old)?;
     let prepared = prepare(&office)?;
     for server in &prepared.unreachable {
@@ -93,7 +100,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             if let Some(what) = difference(&known, &articles) {
                 let name = &place.name;
                 let text = format!(
-                    "the fleet {name:?} exists with another {what}; found one with another --name, or use its own"
+                    "the fleet {name:?} already exists with another {what}; choose another --name, or use its {what}"
                 );
                 return Err(BadInput(text).into());
             }
@@ -117,7 +124,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let made = prepared.made.len() + prepared.found.len();
     writeln!(
         text,
-        "the fleet {} is founded: {} ({} new), {} of everything, {} added",
+        "created the fleet {}: {} ({} new), {} of everything, {} added",
         place.name,
         terminal::count(made as u64, "stream"),
         prepared.made.len(),
@@ -126,7 +133,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     )?;
     writeln!(
         text,
-        "{} says where it is, for the other commands",
+        "wrote {}, which tells the other commands where it is",
         file.display()
     )?;
     Ok(terminal::print(&text)?)
@@ -156,6 +163,7 @@ fn difference(known: &Articles, wanted: &Articles) -> Option<&'static str> {
         ("--replicas", known.replicas != wanted.replicas),
         ("--storage", known.storage != wanted.storage),
         ("--division", known.division != wanted.division),
+        ("--no-probes", known.probes != wanted.probes),
     ]
     .into_iter()
     .find_map(|(what, differs)| differs.then_some(what))

@@ -2,8 +2,10 @@
 
 mod answers;
 mod journal;
+mod prober;
 mod purse;
 mod seeds;
+mod surveyor;
 mod warden;
 
 use super::articles::{Articles, with_local};
@@ -108,17 +110,20 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let office = Arc::new(Office::connect(&place, &who, articles.layout(), true)?);
     let config = configure(arguments, &articles)?;
     log(&config.log, arguments.verbose, arguments.json)?;
+    let is_new = check_data(&config.data.0, &articles, arguments, &office)?;
     let group = enlist(arguments, &office)?;
-    claim(&config.data.0, &articles, arguments, &office)?;
+    if let Some(owner) = is_new {
+        claim(&config.data.0, &owner)?;
+    }
     let robot = robot_id(&arguments.robot);
     if let Some(Report { robot, .. }) = office.ask(robot, &Ask::Status) {
-        let text = format!("{robot} is at work already, here or on another machine");
+        let text = format!("{robot} is already running, here or on another machine");
         return Err(BadInput(text).into());
     }
     if config.identity.contact().is_none() && config.identity.user_agent.is_empty() {
         warn(
             arguments.json,
-            "no contact is configured, and servers are told so: set identity.contact in the fleet's configuration",
+            "no contact is configured, and the User-Agent says so: set identity.contact in the fleet's configuration",
         );
     }
     let stop = stop_on_interrupt();
@@ -134,7 +139,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     while let End::Anew = work.live(&config, stop)? {
         warn(
             arguments.json,
-            "others have this robot's share; what it had is with them, and it begins anew",
+            "other robots have taken over this robot's share; it starts over with a new one",
         );
         forget(&config.data.0)?;
     }
@@ -186,7 +191,7 @@ fn enlist(arguments: &Arguments, office: &Office) -> Result<Vec<GroupId>> {
     let name = name.unwrap_or(&office.place.name);
     let group = groups.named(name)?;
     if group.nodes && arguments.node_of.is_none() {
-        let text = format!("{name} is a robot of several machines; join it with --node-of {name}");
+        let text = format!("{name} is a robot on several machines; join it with --node-of {name}");
         return Err(BadInput(text).into());
     }
     let paper = format!("robot.{}", arguments.robot);
@@ -230,7 +235,7 @@ fn define(robot: &str, arguments: &Arguments, office: &Office) -> Result<()> {
     }
     if office.read::<Member>(&format!("robot.{robot}"))?.is_some() {
         let text = format!(
-            "{robot} is a robot of one machine and keeps its share; one of several needs another name"
+            "{robot} is a robot on one machine and keeps its share; a robot on several machines needs another name"
         );
         return Err(BadInput(text).into());
     }
@@ -239,13 +244,18 @@ fn define(robot: &str, arguments: &Arguments, office: &Office) -> Result<()> {
         .map_err(|error| match error.downcast::<BadInput>() {
             Ok(bad) => bad.into(),
             Err(error) => anyhow!(
-                "{error}. An operator defines the robot: evercrawl fleet group add {robot} --nodes"
+                "{error}. Define the robot first: evercrawl fleet group add {robot} --nodes"
             ),
         })
 }
 
-/// Makes sure that the data are this robot's, or nobody's.
-fn claim(data: &Path, articles: &Articles, arguments: &Arguments, office: &Office) -> Result<()> {
+/// Makes sure that the data are this robot's, or nobody's; then it says whose they become.
+fn check_data(
+    data: &Path,
+    articles: &Articles,
+    arguments: &Arguments,
+    office: &Office,
+) -> Result<Option<Owner>> {
     let path = data.join(FILE);
     let owner = Owner {
         fleet: office.place.name.clone(),
@@ -257,7 +267,7 @@ fn claim(data: &Path, articles: &Articles, arguments: &Arguments, office: &Offic
             let known: Owner = serde_json::from_slice(&bytes)
                 .map_err(|error| BadInput::file(&path, format!("cannot be read: {error}")))?;
             if known == owner {
-                return Ok(());
+                return Ok(None);
             }
             let text = if known.fleet == owner.fleet && known.id != owner.id {
                 format!("of an earlier fleet {}; choose another --data", known.fleet)
@@ -271,13 +281,18 @@ fn claim(data: &Path, articles: &Articles, arguments: &Arguments, office: &Offic
         }
         Err(_) if robot::state_directory(data).exists() => {
             let text =
-                "a crawl of its own is here, which is no robot's of a fleet; choose another --data";
+                "this directory holds a crawl that is not part of a fleet; choose another --data";
             Err(BadInput::file(data, text).into())
         }
-        Err(_) => std::fs::create_dir_all(data)
-            .and_then(|()| std::fs::write(&path, serde_json::to_vec(&owner)?))
-            .map_err(|error| anyhow!("{}: {error}", path.display())),
+        Err(_) => Ok(Some(owner)),
     }
+}
+
+fn claim(data: &Path, owner: &Owner) -> Result<()> {
+    let path = data.join(FILE);
+    std::fs::create_dir_all(data)
+        .and_then(|()| std::fs::write(&path, serde_json::to_vec(owner)?))
+        .map_err(|error| anyhow!("{}: {error}", path.display()))
 }
 
 /// The share is lost: pages are others'. Archived copies stay.
@@ -350,7 +365,7 @@ impl Work<'_> {
                 return Err(Interrupted.into());
             }
             if self.is_late() {
-                return Err(anyhow!("the fleet had no seeds until the end"));
+                return Err(anyhow!("the fleet never got any seeds"));
             }
             std::thread::sleep(LOOK);
             if seeds.is_due() {
@@ -369,6 +384,7 @@ impl Work<'_> {
         let sight = mooring.sight.clone();
         let figures = mooring.figures.clone();
         let leave = mooring.teller.clone();
+        let teller = mooring.teller.clone();
         let mut seeds = seeds::Seeds::new(self.office, sight.clone());
         let mut config = config.clone();
         self.await_seeds(&mut seeds, &mut config, stop)?;
@@ -387,12 +403,21 @@ impl Work<'_> {
         tell_mended(&crawl.mended, json);
         let runtime = self.office.runtime.handle().clone();
         dock::serve(self.office.nats.clone(), mooring, runtime)?;
+        let (prober, _probing) = prober::Prober::start(&config)?;
         let desk = Desk::open(
             &self.arguments.robot,
             self.robot,
             self.office,
-            &sight,
+            (&sight, &prober),
             leave,
+        )?;
+        let (every, probes) = self.articles.survey();
+        let _surveying = surveyor::Surveyor::start(
+            self.robot,
+            (self.office, &sight),
+            probes.then_some(prober),
+            teller,
+            every,
         )?;
         let mut journal = journal::Journal::new(&self.arguments.robot, self.robot, self.office);
         let mut warden = warden::Warden::new(self.office, self.articles, self.member());
@@ -431,7 +456,7 @@ impl Work<'_> {
             .map_err(|what| anyhow!("the robot ended: {what}"))?;
         drop(desk);
         if lost && !stop.load(Ordering::Relaxed) {
-            journal.tell("lost its share: it was away for longer than its lease, or was evicted");
+            journal.tell("lost its share: it was away longer than its lease, or was evicted");
             return Ok(End::Anew);
         }
         self.screen.end(&status)?;
@@ -442,7 +467,7 @@ impl Work<'_> {
         let interrupted = stop.load(Ordering::Relaxed);
         if interrupted || self.is_late() {
             let text = format!(
-                "others take over this robot's share in {:.0} s, unless it is started again before",
+                "others take over this robot's share in {:.0} s, unless you start it again by then",
                 self.articles.lease
             );
             warn(json, &text);

@@ -143,10 +143,8 @@ impl View {
         );
         let waiting = match self.seeds_waiting {
             0 => String::new(),
-            waiting => format!(
-                " ({} for a robot to take them)",
-                count(waiting as u64, "wait")
-            ),
+            1 => " (1 waits for a robot to take it)".to_owned(),
+            waiting => format!(" ({} wait for a robot to take them)", grouped(waiting)),
         };
         let _ = writeln!(
             text,
@@ -159,7 +157,7 @@ impl View {
             let refused = count(self.refused, "URL");
             let _ = writeln!(
                 text,
-                "refused    {refused} of other robots: `fleet status --json` has them by robot"
+                "refused    {refused} of other robots: `fleet dead-letters` says which and why"
             );
         }
         if self.quiet {

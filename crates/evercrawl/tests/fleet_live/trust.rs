@@ -178,19 +178,33 @@ fn what_others_send_is_judged_again_counted_and_buried() {
     future[0] = FORMAT + 1;
     site.inject(to, &[b"garbage".to_vec(), future, batch(to, &urls)]);
     let status = site.wait("refusals", |status| {
-        status["refused"] == urls.len() && status["dead_letters"] == 2
+        status["refused"] == urls.len() && status["dead_letters"] == 2 + urls.len()
     });
     assert_eq!(status["robots"][0]["state"], "at work", "{status}");
     let said = done(site.path(), &["status"]);
     assert!(
-        said.contains("refused    4 URLs") && said.contains("2 dead letters"),
+        said.contains("refused    4 URLs") && said.contains("6 dead letters"),
         "{said}"
     );
+    let letters = done(site.path(), &["dead-letters"]);
+    for line in [
+        "robot-1      an address that may not be contacted: http://inside.demo.test/ at 10.0.0.5",
+        "robot-1      out of scope: http://other.example/ at 127.1.0.1",
+        "robot-1      the URL is not at its name: http://b.demo.test/ at 127.1.0.1",
+        "robot-1      not a URL: javascript:alert(1) at 127.1.0.1",
+        "7 bytes: garbage",
+    ] {
+        assert!(letters.contains(line), "{letters}");
+    }
+    assert_eq!(letters.lines().count(), 6, "{letters}");
+    let newest = done(site.path(), &["dead-letters", "--last", "1", "--json"]);
+    let newest: Value = serde_json::from_str(&newest).unwrap();
+    assert_eq!(newest["robot"], "robot-1", "{newest}");
     let asked = site.running.record.visits();
     let refused = |host: &str| urls.iter().any(|(name, ..)| *name == host) || host == "b.demo.test";
     assert!(
         asked.iter().all(|visit| !refused(&visit.host)),
-        "nobody was asked"
+        "no server got a request"
     );
 
     // the robot's own figures, and those of the fleet
@@ -204,7 +218,7 @@ fn what_others_send_is_judged_again_counted_and_buried() {
     }
     let all = done(site.path(), &["metrics"]);
     assert!(
-        all.contains("evercrawl_fleet_dead_letters{fleet=\"web\"} 2"),
+        all.contains("evercrawl_fleet_dead_letters{fleet=\"web\"} 6"),
         "{all}"
     );
     assert!(

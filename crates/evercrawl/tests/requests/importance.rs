@@ -1,6 +1,6 @@
 //! Pages that many pages link to matter more.
 
-use super::{Answers, Crawler, html, missing, say};
+use super::{Answers, Crawler, answer, html, missing, say};
 
 /// All pages link to /hub, and one to /lone.
 fn site(last: u8) -> Answers {
@@ -103,4 +103,50 @@ fn the_page_that_all_link_to_comes_first_where_links_decide() {
         let asked = until_asked(number, order, "/hub");
         assert!(asked.len() < 12, "{order}: {asked:?}");
     }
+}
+
+/// Sixty pages in a folder whose contents are of the last century and in one whose contents are younger, in turn.
+fn two_folders(last: u8) -> Answers {
+    let links: Vec<String> = (0..60)
+        .map(|page| format!("<a href=/news/{page}>{page}</a> <a href=/archive/{page}>{page}</a> "))
+        .collect();
+    let links = links.concat();
+    Answers::new(last, move |path| {
+        if path == "/robots.txt" {
+            return missing();
+        }
+        if path == "/" {
+            return html(&format!("<p>The front page.</p>{links}"));
+        }
+        let day = if path.starts_with("/news/") {
+            "Tue, 02 Jan 2024 03:04:05 GMT"
+        } else {
+            "Tue, 02 Jan 1996 03:04:05 GMT"
+        };
+        let head = format!("200 OK\r\nContent-Type: text/html\r\nLast-Modified: {day}");
+        answer(&head, format!("<p>The page {path}.</p>").as_bytes())
+    })
+}
+
+#[test]
+fn pages_that_last_come_first_where_that_decides() {
+    let of_the_archive = |number: u8, order: &str| {
+        let site = two_folders(number);
+        let mut crawler = Crawler::new(&[site.url("/")])
+            .with("budget.order_of_new", format!("{order:?}"))
+            .with(
+                "politeness.interval",
+                "{ rule = \"fixed\", seconds = 0.05 }",
+            );
+        let process = crawler.start(&[]);
+        super::wait_until("half of the pages are had", || site.asked().len() >= 62);
+        process.kill();
+        let asked = site.asked();
+        let half = asked.iter().take(62);
+        half.filter(|path| path.starts_with("/archive/")).count()
+    };
+    let found_first = of_the_archive(165, "breadth-first");
+    assert!((28..=32).contains(&found_first), "{found_first}");
+    let lasting = of_the_archive(166, "lasting");
+    assert!(lasting >= 42, "{lasting}");
 }

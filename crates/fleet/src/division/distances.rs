@@ -1,29 +1,23 @@
-//! How far members are from servers, by the answers that their robots got.
+//! How far members are from servers, by the answers that their robots got, by probes, and by where servers are.
 //!
-//! A server is asked by one robot at a time, so few pairs are measured. Of the others most can be guessed: servers of one
-//! block of addresses are mostly in one place, so a member is as far from a server as from others of its block that
-//! it asked. The ring, which knows no places, gives blocks to many.
+//! A server is asked by one robot at a time, so few pairs are known from answers. Of the others most can be guessed, by what
+//! is trusted most:
+//! - a member is as far from a server as from others of its block of addresses that it asked: they are mostly in one place,
+//!   and the ring, which knows no places, gives blocks to many;
+//! - probes of the block say how far members are from it that never asked it. An answer takes the way and the server's own
+//!   time, a probe the way alone: the difference at those who know both is added;
+//! - servers at one place, by name or database, are as far from a member as the others there.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use partition::solve::{Host, Measured, Robot};
 
 use super::Placed;
-use crate::counts::Delay;
-use crate::identity::{Member, RobotId};
+use crate::counts::{block, is_of};
 use crate::plan::Seat;
 
 /// Microseconds between members and servers, by their positions.
 pub(super) struct Distances(BTreeMap<(usize, usize), u32>);
-
-/// What is mostly in one place.
-fn block(server: IpAddr) -> IpAddr {
-    match server {
-        IpAddr::V4(v4) => std::net::Ipv4Addr::from(v4.to_bits() & !0xff).into(),
-        IpAddr::V6(v6) => std::net::Ipv6Addr::from(v6.to_bits() >> 80 << 80).into(),
-    }
-}
 
 fn median(mut values: Vec<u32>) -> Option<u32> {
     values.sort_unstable();
@@ -32,33 +26,76 @@ fn median(mut values: Vec<u32>) -> Option<u32> {
 
 impl Distances {
     pub(super) fn of(seats: &[Seat], placed: &[&Placed]) -> Self {
-        let is_of = |seat: &Seat, robot: RobotId, delay: &Delay| match seat.member {
-            Member::Robot(member) => member == robot,
-            Member::Group(group) => delay.path.contains(&group),
-        };
-        let mut known = BTreeMap::new();
-        let mut blocks: BTreeMap<(usize, IpAddr), Vec<u32>> = BTreeMap::new();
+        let mut known = Self(BTreeMap::new());
+        known.by_answers(seats, placed);
+        known.by_others(seats.len(), placed, |placed| Some(block(placed.server)));
+        known.by_probes(seats, placed);
+        known.by_others(seats.len(), placed, |placed| placed.place.clone());
+        known
+    }
+
+    fn by_answers(&mut self, seats: &[Seat], placed: &[&Placed]) {
         for (at, placed) in placed.iter().enumerate() {
-            for (seat, member) in seats.iter().enumerate() {
+            for (seat, Seat { member, .. }) in seats.iter().enumerate() {
                 let delays = placed.counts.delays.iter();
-                let own = delays.filter(|(robot, delay)| is_of(member, **robot, delay));
+                let own = delays.filter(|(robot, delay)| is_of(*member, **robot, &delay.path));
                 let own = median(own.filter_map(|(_, delay)| delay.median()).collect());
                 if let Some(micros) = own {
-                    known.insert((at, seat), micros);
-                    let block = blocks.entry((seat, block(placed.server))).or_default();
-                    block.push(micros);
+                    self.0.insert((at, seat), micros);
                 }
             }
         }
+    }
+
+    /// A server that nothing is known of is as far as others with the same mark.
+    fn by_others<M: Ord>(
+        &mut self,
+        seats: usize,
+        placed: &[&Placed],
+        mark: impl Fn(&Placed) -> Option<M>,
+    ) {
+        let mut marked: BTreeMap<(usize, M), Vec<u32>> = BTreeMap::new();
+        for (&(at, seat), &micros) in &self.0 {
+            if let Some(mark) = mark(placed[at]) {
+                marked.entry((seat, mark)).or_default().push(micros);
+            }
+        }
+        let marked = marked.into_iter();
+        let medians: BTreeMap<(usize, M), u32> = marked
+            .filter_map(|(mark, micros)| Some((mark, median(micros)?)))
+            .collect();
         for (at, placed) in placed.iter().enumerate() {
-            for seat in 0..seats.len() {
-                let near = blocks.get(&(seat, block(placed.server)));
-                if let Some(micros) = near.and_then(|near| median(near.clone())) {
-                    known.entry((at, seat)).or_insert(micros);
+            for seat in 0..seats {
+                let near = mark(placed).and_then(|mark| medians.get(&(seat, mark)));
+                if let Some(&micros) = near {
+                    self.0.entry((at, seat)).or_insert(micros);
                 }
             }
         }
-        Self(known)
+    }
+
+    fn by_probes(&mut self, seats: &[Seat], placed: &[&Placed]) {
+        for (at, placed) in placed.iter().enumerate() {
+            let probes = seats.iter().enumerate().filter_map(|(seat, of)| {
+                let own = placed.probes.iter().filter(|probe| probe.is_of(of.member));
+                Some((seat, median(own.map(|probe| probe.micros).collect())?))
+            });
+            let probes: Vec<(usize, u32)> = probes.collect();
+            let both = probes.iter().filter_map(|(seat, probe)| {
+                let answer = self.0.get(&(at, *seat))?;
+                Some(answer.saturating_sub(*probe))
+            });
+            let own_time = median(both.collect());
+            let unanswered = (0..seats.len()).all(|seat| !self.0.contains_key(&(at, seat)));
+            // answers of some and probes of others cannot be compared
+            let Some(own_time) = own_time.or(unanswered.then_some(0)) else {
+                continue;
+            };
+            for (seat, probe) in probes {
+                let micros = probe.saturating_add(own_time);
+                self.0.entry((at, seat)).or_insert(micros);
+            }
+        }
     }
 
     /// Whether it matters for any server who has it.

@@ -29,6 +29,8 @@ fn servers(count: u32) -> Vec<Placed> {
             },
             before: None,
             owner: None,
+            probes: Vec::new(),
+            place: None,
         }
     };
     (0..count).map(placed).collect()
@@ -231,6 +233,8 @@ fn a_table_that_is_too_long_keeps_the_heaviest() {
             },
             before: None,
             owner: None,
+            probes: Vec::new(),
+            place: None,
         })
         .collect();
     let (after, divided) = plan(&division(&[5, 9], all.clone()));
@@ -317,6 +321,79 @@ fn servers_go_to_those_who_are_near() {
         u64::from(was).abs_diff(ring) < ring / 10
             && u64::from(will).abs_diff(ours) < ours / 4 + 500
     );
+}
+
+/// Microseconds from a page to its robot, on average over servers that are in a block of their own each.
+fn mean_of_lonely(all: &[Placed], seats: &[u64], near: impl Fn(u32, usize) -> u32) -> u64 {
+    let (after, _) = plan(&division(seats, all.to_vec()));
+    let micros = (0..).zip(all).map(|(server, placed)| {
+        let owner = owner(&after, placed);
+        let seat = (seats.iter()).position(|&id| Member::Robot(RobotId(id)) == owner);
+        u64::from(near(server % 16, seat.expect("a member")))
+    });
+    micros.sum::<u64>() / all.len() as u64
+}
+
+#[test]
+fn probes_and_places_say_how_far_those_are_who_never_asked() {
+    let seats = [5, 9, 1, 7];
+    let near = |block: u32, seat: usize| {
+        if block as usize % 4 == seat {
+            4_000
+        } else {
+            80_000
+        }
+    };
+    let mut lonely = far_apart(&seats, 240, near);
+    for (server, placed) in (0_u32..).zip(&mut lonely) {
+        placed.server = std::net::Ipv4Addr::from(0x0b00_0001 + (server << 8)).into();
+    }
+    let without = mean_of_lonely(&lonely, &seats, near);
+    let mut probed = lonely.clone();
+    for (server, placed) in (0_u32..).zip(&mut probed) {
+        for (seat, &robot) in seats.iter().enumerate() {
+            placed.probes.push(Answered {
+                robot: RobotId(robot),
+                path: vec![GroupId(1)],
+                // the way alone: what the server itself takes is not in it
+                micros: near(server % 16, seat) - 3_000,
+            });
+        }
+    }
+    let with = mean_of_lonely(&probed, &seats, near);
+    // nothing is measured, but it is known which of them are together
+    let mut placed = lonely;
+    for (server, placed) in (0_u32..).zip(&mut placed) {
+        placed.place = Some(format!("place {}", server % 16).into());
+    }
+    let by_place = mean_of_lonely(&placed, &seats, near);
+    println!("{without} by answers, {with} with probes, {by_place} with places");
+    assert!(with * 10 <= without * 6, "{with} against {without}");
+    assert!(by_place * 10 <= without * 6, "{by_place} against {without}");
+}
+
+#[test]
+fn a_probe_is_no_answer_and_is_compared_with_none() {
+    let seats = [5, 9].map(|id| Seat::new(Member::Robot(RobotId(id)), 1, 1));
+    let answered = |robot, micros| Answered {
+        robot: RobotId(robot),
+        path: vec![GroupId(1)],
+        micros,
+    };
+    let mut placed = servers(1).remove(0);
+    // the server takes 50 ms to answer, and is 10 ms away from the one, 20 from the other
+    placed.counts.time(&answered(5, 60_000));
+    placed.probes = vec![answered(9, 20_000)];
+    let known = |placed: &Placed| {
+        let measured = Distances::of(&seats, &[placed]).measured();
+        let micros = measured.iter().map(|m| (m.robot.0, m.cost as u32));
+        micros.collect::<Vec<_>>()
+    };
+    assert_eq!(known(&placed), [(0, 60)], "it would seem nearer than it is");
+    placed.probes.push(answered(5, 10_000));
+    assert_eq!(known(&placed), [(0, 60), (1, 70)]);
+    placed.counts.delays.clear();
+    assert_eq!(known(&placed), [(0, 10), (1, 20)]);
 }
 
 #[test]

@@ -58,6 +58,8 @@ pub(super) struct Pump {
     committed: u64,
     /// Not yet on disk, oldest first.
     queue: VecDeque<Draft>,
+    /// The first of these are on disk, and that was noted.
+    noted: usize,
     /// On disk, on the way.
     bundle: Option<Bundle>,
     /// Entries of the log from number `base` on, for when the engine forgets.
@@ -310,7 +312,7 @@ impl Robot {
         self.load_mark();
         let pump = &mut self.pump;
         let mut drafts = Vec::new();
-        let mut at = 0;
+        let mut at = pump.noted;
         // what is on disk counts at once for leases and plans; the rest waits its turn
         while let Some(draft) = pump.queue.get_mut(at) {
             if draft.number > pump.committed {
@@ -333,9 +335,11 @@ impl Robot {
                 self.renewal.begun = true;
             }
         }
+        pump.noted = at;
         if pump.bundle.is_some() || pump.marking.is_some() || at == 0 {
             return;
         }
+        pump.noted = 0;
         drafts.extend(pump.queue.drain(..at));
         let mut bundle = Bundle {
             journal: drafts.last().map_or(0, |draft| draft.journal),

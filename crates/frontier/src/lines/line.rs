@@ -3,7 +3,7 @@
 use super::allowance::Part;
 use super::share::Tempo;
 use super::{AddressId, Manners, SiteId};
-use crate::order::Rank;
+use crate::order::{Lasting, Rank};
 use crate::politeness::Courtesy;
 use ground::PageId;
 use std::cmp::Reverse;
@@ -68,6 +68,8 @@ pub(super) struct Line {
     pub new: VecDeque<PageId>,
     /// New pages that have ranks, and come after those that have none.
     pub ranked: BTreeSet<(Reverse<Rank>, PageId)>,
+    /// New pages of which those that last are drawn first, after all others.
+    pub lasting: VecDeque<PageId>,
     /// Parts of pages, to be fetched for the first time.
     pub parts: VecDeque<PageId>,
     pub due: VecDeque<PageId>,
@@ -119,6 +121,7 @@ impl Line {
             },
             new: VecDeque::new(),
             ranked: BTreeSet::new(),
+            lasting: VecDeque::new(),
             parts: VecDeque::new(),
             due: VecDeque::new(),
             errands: VecDeque::new(),
@@ -166,7 +169,7 @@ impl Line {
 
     /// Pages and parts of pages to be fetched for the first time.
     pub fn new_waiting(&self) -> usize {
-        self.new.len() + self.ranked.len() + self.parts.len()
+        self.new.len() + self.ranked.len() + self.lasting.len() + self.parts.len()
     }
 
     /// What keeps it from the last connections.
@@ -302,14 +305,20 @@ impl Line {
     }
 
     /// The new page, or part of one, that is next.
-    pub fn pop_new(&mut self) -> Option<PageId> {
-        let has_pages = !self.new.is_empty() || !self.ranked.is_empty();
+    pub fn pop_new(&mut self, now: f64, lasting: &mut Lasting) -> Option<PageId> {
+        let has_pages = self.new_waiting() > self.parts.len();
         let is_part = !self.parts.is_empty() && (!has_pages || !self.after_part);
         self.after_part = is_part;
         if is_part {
             return self.parts.pop_front();
         }
         let unranked = self.new.pop_front();
-        unranked.or_else(|| self.ranked.pop_first().map(|(_, page)| page))
+        let ranked = || self.ranked.pop_first().map(|(_, page)| page);
+        let drawn = || {
+            (!self.lasting.is_empty())
+                .then(|| lasting.choose(&self.lasting, now))
+                .and_then(|at| self.lasting.remove(at))
+        };
+        unranked.or_else(ranked).or_else(drawn)
     }
 }

@@ -210,7 +210,7 @@ impl Lines {
             let new = line.choose(self.rules.share_of_new);
             let page = if new {
                 self.new -= 1;
-                line.pop_new()
+                line.pop_new(now, &mut self.lasting)
             } else {
                 self.due -= 1;
                 line.due.pop_front()

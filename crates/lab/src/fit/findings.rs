@@ -9,11 +9,11 @@ use simulation::statistics::{mean, quantile};
 use std::f64::consts::TAU;
 
 /// A family is rejected at this level.
-pub const LEVEL: f64 = 0.01;
+const LEVEL: f64 = 0.01;
 /// A change within so many seconds of the one before belongs to a bout.
 const BOUT: f64 = 3600.0;
 /// Items fitted of each class of rates: enough for a share of tests, and no more time than that.
-pub const MOST_FITTED: usize = 200;
+const MOST_FITTED: usize = 200;
 
 /// Everything found.
 #[derive(Debug, Serialize)]
@@ -197,12 +197,26 @@ impl Class {
             within += gaps.iter().filter(|&&gap| gap < BOUT).count();
             all += gaps.len();
         }
+        Self {
+            within_hour: f64::from(within as u32) / f64::from(all.max(1) as u32),
+            ..Self::fitted(own, (from, below), &Family::ALL, |item| {
+                fit_all(&gaps(item)).ok()
+            })
+        }
+    }
+
+    /// Of some items, each of which may be fitted; of gaps under an hour nothing is known.
+    pub fn fitted(
+        own: &[usize],
+        (from, below): (usize, usize),
+        families: &[Family],
+        fit: impl Fn(usize) -> Option<Fits>,
+    ) -> Self {
         // evenly through the class
         let chosen = own.iter().step_by(own.len().div_ceil(MOST_FITTED));
-        let fits: Vec<_> = chosen
-            .filter_map(|&item| fit_all(&gaps(item)).ok())
-            .collect();
+        let fits: Vec<Fits> = chosen.filter_map(|&item| fit(item)).collect();
         let mut variation: Vec<f64> = fits.iter().map(|f| f.coefficient_of_variation).collect();
+        variation.retain(|variation| variation.is_finite());
         Self {
             from,
             below,
@@ -213,15 +227,15 @@ impl Class {
             } else {
                 quantile(&mut variation, 0.5)
             },
-            within_hour: f64::from(within as u32) / f64::from(all.max(1) as u32),
-            models: Model::all(&Family::ALL, &fits, LEVEL),
+            within_hour: f64::NAN,
+            models: Model::all(families, &fits, LEVEL),
         }
     }
 }
 
 impl Model {
     /// How these families did over the items fitted.
-    pub fn all(families: &[Family], fits: &[Fits], level: f64) -> Vec<Self> {
+    fn all(families: &[Family], fits: &[Fits], level: f64) -> Vec<Self> {
         let share = |is: &dyn Fn(&Fits) -> bool| {
             let count = fits.iter().filter(|fit| is(fit)).count();
             count as f64 / fits.len().max(1) as f64

@@ -1,12 +1,9 @@
 //! What a crawl's own visits show of changes: each lies between two visits, and some are dated.
 
-use super::findings::{
-    Class, Concentration, Findings, LEVEL, MOST_FITTED, Model, Rates, Rhythm, of_classes,
-};
-use freshness::fit::{Fits, OF_WAITS, Visit, VisitedPage as Page, dated, fit_waits, rate_of};
+use super::findings::{Class, Concentration, Findings, Rates, Rhythm, of_classes};
+use freshness::fit::{OF_WAITS, Visit, VisitedPage as Page, dated, fit_waits, rate_of};
 use ground::quantity::DAY;
 use serde::Serialize;
-use simulation::statistics::quantile;
 use std::collections::BTreeMap;
 
 /// A change whose time is known to this many seconds has an hour of the day.
@@ -63,8 +60,11 @@ impl Findings {
             changes,
             days: (last - first) / DAY,
             rates: Rates::of(rates.map(|rate| rate * DAY).collect()),
+            // what is shorter than the time between two visits is not seen
             classes: of_classes(&counts, least, |own, from, below| {
-                class(&pages, own, from, below)
+                Class::fitted(own, (from, below), &OF_WAITS, |page| {
+                    fit_waits(&pages[page].waits(false)).ok()
+                })
             }),
             concentration,
             rhythm: Rhythm::of(&timed),
@@ -82,30 +82,6 @@ impl Findings {
 fn timed(before: Visit, now: Visit) -> Option<f64> {
     let between = (now.at - before.at <= WITHIN).then(|| f64::midpoint(before.at, now.at));
     dated(before, now).or(between)
-}
-
-fn class(pages: &[Page], own: &[usize], from: usize, below: usize) -> Class {
-    // evenly through the class
-    let chosen = own.iter().step_by(own.len().div_ceil(MOST_FITTED));
-    let fits: Vec<Fits> = chosen
-        .filter_map(|&page| fit_waits(&pages[page].waits(false)).ok())
-        .collect();
-    let mut variation: Vec<f64> = fits.iter().map(|f| f.coefficient_of_variation).collect();
-    variation.retain(|variation| variation.is_finite());
-    Class {
-        from,
-        below,
-        items: own.len(),
-        fitted: fits.len(),
-        variation: if variation.is_empty() {
-            f64::NAN
-        } else {
-            quantile(&mut variation, 0.5)
-        },
-        // what is shorter than the time between two visits is not seen
-        within_hour: f64::NAN,
-        models: Model::all(&OF_WAITS, &fits, LEVEL),
-    }
 }
 
 #[cfg(test)]

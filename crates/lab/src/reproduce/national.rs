@@ -207,6 +207,7 @@ impl Times {
 }
 
 /// Rows of many seeds.
+#[derive(Default)]
 pub struct Seeded {
     pub by_seed: Vec<(u64, Vec<Row>)>,
 }

@@ -21,8 +21,52 @@ const TIGHT: f64 = 0.001;
 /// As far as a figure of another web may be off, in points of per cent.
 const ELSEWHERE: f64 = 0.1;
 
+/// All runs of all seeds.
+#[derive(Default)]
+struct Runs {
+    main: Seeded,
+    /// Where places are known too.
+    placed: Seeded,
+    recorded: Seeded,
+    joins: Vec<Join>,
+    placed_joins: Vec<Join>,
+    /// The webs, for readers.
+    words: Vec<String>,
+}
+
+impl Runs {
+    fn add(&mut self, lab: &Lab, fleets: &[usize]) -> Result<()> {
+        let setting = Setting::national(lab, false)?;
+        let rows = ask(&setting, &main_cases(fleets))?;
+        self.main.by_seed.push((lab.seed, rows));
+        let hash = (Method::HashHost, Nearness::Neither);
+        let [by_rtt, by_distance] = [Nearness::Rtt, Nearness::Distance].map(|n| (Method::Graph, n));
+        (self.joins).extend(redistributions(&setting, fleets, by_rtt, hash)?);
+        let other = Setting::national(lab, true)?;
+        let rows = ask(&other, &placed_cases(fleets))?;
+        self.placed.by_seed.push((lab.seed, rows));
+        (self.placed_joins).extend(redistributions(&other, fleets, by_distance, by_rtt)?);
+        let mut words = vec![setting.words(), format!("for distance {}", other.words())];
+        if let Some(folder) = &lab.data {
+            let real = Setting::recorded(lab, folder)?;
+            let cases = RECORDED_FLEETS.into_iter().flat_map(|robots| {
+                Method::ALL.map(|method| (case(robots, method, Unit::Hosts, Nearness::Rtt), "15s"))
+            });
+            let rows = ask(&real, &cases.collect::<Vec<_>>())?;
+            self.recorded.by_seed.push((lab.seed, rows));
+            words.push(format!(
+                "the host graph of the UK in 1996: {}",
+                real.words()
+            ));
+        }
+        if self.words.is_empty() {
+            self.words = words;
+        }
+        Ok(())
+    }
+}
+
 /// Runs the experiment.
-#[allow(clippy::too_many_lines)] // one setting after the other
 pub fn run(lab: &Lab) -> Result<Outcome> {
     // evenly, or the mean over fleets would be that of the small ones
     let fleets: &[usize] = match (lab.full, lab.quick) {
@@ -30,50 +74,18 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         (_, true) => &[2, 16, 30],
         _ => &[2, 9, 16, 23, 30],
     };
-    let mut main = Seeded {
-        by_seed: Vec::new(),
-    };
-    let mut placed = Seeded {
-        by_seed: Vec::new(),
-    };
-    let mut recorded = Seeded {
-        by_seed: Vec::new(),
-    };
-    let (mut joins, mut placed_joins) = (Vec::new(), Vec::new());
-    let mut words = Vec::new();
+    let mut runs = Runs::default();
     for seed in lab.seeds() {
-        let lab = lab.seeded(seed);
-        let setting = Setting::national(&lab, false)?;
-        main.by_seed
-            .push((seed, ask(&setting, &main_cases(fleets))?));
-        let hash = (Method::HashHost, Nearness::Neither);
-        let [by_rtt, by_distance] = [Nearness::Rtt, Nearness::Distance].map(|n| (Method::Graph, n));
-        joins.extend(redistributions(&setting, fleets, by_rtt, hash)?);
-        let other = Setting::national(&lab, true)?;
-        placed
-            .by_seed
-            .push((seed, ask(&other, &placed_cases(fleets))?));
-        placed_joins.extend(redistributions(&other, fleets, by_distance, by_rtt)?);
-        if words.is_empty() {
-            words = vec![setting.words(), format!("for distance {}", other.words())];
-        }
-        if let Some(folder) = &lab.data {
-            let real = Setting::recorded(&lab, folder)?;
-            let mut cases = Vec::new();
-            for robots in RECORDED_FLEETS {
-                for method in Method::ALL {
-                    cases.push((case(robots, method, Unit::Hosts, Nearness::Rtt), "15s"));
-                }
-            }
-            recorded.by_seed.push((seed, ask(&real, &cases)?));
-            if words.len() == 2 {
-                words.push(format!(
-                    "the host graph of the UK in 1996: {}",
-                    real.words()
-                ));
-            }
-        }
+        runs.add(&lab.seeded(seed), fleets)?;
     }
+    let Runs {
+        main,
+        placed,
+        recorded,
+        joins,
+        placed_joins,
+        words,
+    } = runs;
     let modelled = lab.data.is_none();
     Ok(Outcome {
         title: "Partitions of a national web, by formula",

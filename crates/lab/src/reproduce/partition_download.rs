@@ -27,15 +27,8 @@ const ELSEWHERE: f64 = 0.1;
 /// Runs the experiment.
 pub fn run(lab: &Lab) -> Result<Outcome> {
     let fleets: &[usize] = if lab.full { &[2, 8, 30] } else { &[2, 30] };
-    let mut main = Seeded {
-        by_seed: Vec::new(),
-    };
-    let mut placed = Seeded {
-        by_seed: Vec::new(),
-    };
-    let mut recorded = Seeded {
-        by_seed: Vec::new(),
-    };
+    let (mut main, mut placed) = (Seeded::default(), Seeded::default());
+    let mut recorded = Seeded::default();
     let mut words = Vec::new();
     let mut share = 1.0;
     for seed in lab.seeds() {
@@ -72,7 +65,6 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         }
     }
     let modelled = lab.data.is_none();
-    let time = |row: &Row| row.download_seconds.unwrap_or(f64::NAN);
     Ok(Outcome {
         title: "A national web downloaded by many robots",
         data: format!(
@@ -208,7 +200,30 @@ impl Table<'_> {
     }
 }
 
-#[allow(clippy::too_many_lines)] // a list
+fn time(row: &Row) -> f64 {
+    row.download_seconds.unwrap_or(f64::NAN)
+}
+
+fn handed(row: &Row) -> f64 {
+    row.exchanged_links as f64
+}
+
+fn judged(claim: &str, estimate: Estimate, band: Band) -> Relation {
+    let figure = Figure::new("", estimate, band);
+    Relation::judged(Source::Published, claim, PERCENT, &[figure])
+}
+
+/// How much less the graph has handed over than the hash, at the mean of these fleets.
+fn exchanged(rows: &Seeded, fleets: &[usize]) -> Estimate {
+    rows.estimate(|rows| {
+        let one = |&robots: &usize| {
+            let table = Table(rows, robots);
+            change(handed(table.graph("15s")), handed(table.hash("15s")))
+        };
+        fleets.iter().map(one).sum::<f64>() / fleets.len() as f64
+    })
+}
+
 fn relations(
     (few, robots): (usize, usize),
     share: f64,
@@ -217,44 +232,17 @@ fn relations(
     recorded: &Seeded,
     modelled: bool,
 ) -> Vec<Relation> {
-    let time = |row: &Row| row.download_seconds.unwrap_or(f64::NAN);
-    let handed = |row: &Row| row.exchanged_links as f64;
     let of = |value: &dyn Fn(&Table) -> f64| main.estimate(|rows| value(&Table(rows, robots)));
-    let near = |published: f64| Band::around(published, ELSEWHERE);
-    let judged = |claim: &str, estimate: Estimate, band: Band| {
-        Relation::judged(
-            Source::Published,
-            claim,
-            PERCENT,
-            &[Figure::new("", estimate, band)],
-        )
-    };
     let one = |estimate: Estimate| told(PERCENT, [("", estimate)]);
-    let exchanged = |rows: &Seeded, fleets: &[usize]| {
-        rows.estimate(|rows| {
-            let one = |&robots: &usize| {
-                let table = Table(rows, robots);
-                change(handed(table.graph("15s")), handed(table.hash("15s")))
-            };
-            fleets.iter().map(one).sum::<f64>() / fleets.len() as f64
-        })
-    };
-    // from the smallest fleet to the largest, in days of a web of the published size
-    let grown = |hash: bool| {
-        main.estimate(|rows| {
-            let of = |robots| {
-                let table = Table(rows, robots);
-                let row = if hash {
-                    table.hash("density")
-                } else {
-                    table.graph("density")
-                };
-                time(row) / share / DAY
-            };
-            of(robots) - of(few)
-        })
-    };
-    let mut relations = vec![
+    let mut relations = Vec::new();
+    if !recorded.by_seed.is_empty() {
+        relations.push(judged(
+            "recorded host graph: exchanges between robots −76 %",
+            exchanged(recorded, &RECORDED_FLEETS),
+            Band::around(-0.76, ELSEWHERE),
+        ));
+    }
+    relations.extend([
         judged(
             "fixed politeness: download time about equal (−0.03 %)",
             of(&|t| change(time(t.graph("15s")), time(t.hash("15s")))),
@@ -266,6 +254,40 @@ fn relations(
             one(exchanged(main, &[robots])),
             "communities are planted in the generated links",
         ),
+    ]);
+    relations.extend(densities((few, robots), share, main));
+    relations.extend([
+        judged(
+            "ten times the previous download: −14 %",
+            of(&|t| change(time(t.graph("latency")), time(t.hash("latency")))),
+            Band::around(-0.14, ELSEWHERE),
+        ),
+        Relation::only(
+            Source::Calibrated,
+            "hosts as the unit take about 22 % less time than addresses",
+            one(of(&|t| {
+                let addresses = t.row(Method::Graph, "15s", "rtt", "addresses");
+                change(time(t.graph("15s")), time(addresses))
+            })),
+            "how many hosts share the largest address was chosen",
+        ),
+    ]);
+    relations.extend(distances(robots, placed, modelled));
+    relations.push(politeness_kept(main, placed));
+    relations
+}
+
+/// Politeness by density.
+fn densities((few, robots): (usize, usize), share: f64, main: &Seeded) -> Vec<Relation> {
+    let of = |value: &dyn Fn(&Table) -> f64| main.estimate(|rows| value(&Table(rows, robots)));
+    // from the smallest fleet to the largest, in days of a web of the published size
+    let grown = |row: fn(&Table) -> f64| {
+        main.estimate(|rows| {
+            let of = |robots| row(&Table(rows, robots)) / share / DAY;
+            of(robots) - of(few)
+        })
+    };
+    vec![
         judged(
             "by density: −91 % against hash with fixed 15 s",
             of(&|t| change(time(t.graph("density")), time(t.hash("15s")))),
@@ -274,7 +296,7 @@ fn relations(
         judged(
             "by density: −69 % against hash with the same mean interval",
             of(&|t| change(time(t.graph("density")), time(t.hash("mean-of-density")))),
-            near(-0.69),
+            Band::around(-0.69, ELSEWHERE),
         ),
         mean_interval(of(&|t| {
             t.hash("mean-of-density")
@@ -288,8 +310,16 @@ fn relations(
             ),
             DAYS,
             &[
-                Figure::new("graph", grown(false), Band::around(-0.9, 0.2)),
-                Figure::new("hash", grown(true), Band::at_least(0.0)),
+                Figure::new(
+                    "graph",
+                    grown(|t| time(t.graph("density"))),
+                    Band::around(-0.9, 0.2),
+                ),
+                Figure::new(
+                    "hash",
+                    grown(|t| time(t.hash("density"))),
+                    Band::at_least(0.0),
+                ),
             ],
         ),
         judged(
@@ -297,42 +327,18 @@ fn relations(
             of(&|t| change(time(t.graph("density")), time(t.hash("density")))),
             Band::around(-0.06, 0.05),
         ),
-        judged(
-            "ten times the previous download: −14 %",
-            of(&|t| change(time(t.graph("latency")), time(t.hash("latency")))),
-            near(-0.14),
-        ),
-        Relation::only(
-            Source::Calibrated,
-            "hosts as the unit take about 22 % less time than addresses",
-            one(of(&|t| {
-                let addresses = t.row(Method::Graph, "15s", "rtt", "addresses");
-                change(time(t.graph("15s")), time(addresses))
-            })),
-            "how many hosts share the largest address was chosen",
-        ),
-    ];
-    if !recorded.by_seed.is_empty() {
-        let claim = "recorded host graph: exchanges between robots −76 %";
-        let found = exchanged(recorded, &RECORDED_FLEETS);
-        relations.insert(0, judged(claim, found, near(-0.76)));
-    }
-    relations.extend(distances(robots, placed, modelled));
-    let broken: u64 = main
-        .all()
-        .chain(placed.all())
-        .filter_map(|row| row.politeness_violations)
-        .sum();
-    relations.push(Relation::new(
+    ]
+}
+
+fn politeness_kept(main: &Seeded, placed: &Seeded) -> Relation {
+    let all = || main.all().chain(placed.all());
+    let broken: u64 = all().filter_map(|row| row.politeness_violations).sum();
+    Relation::new(
         Source::Ours,
         "politeness is never broken",
-        format!(
-            "{broken} visits too early in {} downloads",
-            main.all().chain(placed.all()).count()
-        ),
+        format!("{broken} visits too early in {} downloads", all().count()),
         Verdict::of(broken == 0),
-    ));
-    relations
+    )
 }
 
 /// The mean interval by density. Intervals follow from sizes of hosts, which a smaller web has
@@ -358,8 +364,6 @@ fn mean_interval(simulated: Estimate) -> Relation {
 
 /// Distance in place of RTT.
 fn distances(robots: usize, placed: &Seeded, modelled: bool) -> Vec<Relation> {
-    let time = |row: &Row| row.download_seconds.unwrap_or(f64::NAN);
-    let handed = |row: &Row| row.exchanged_links as f64;
     let of = |value: &dyn Fn(&Table) -> f64| placed.estimate(|rows| value(&Table(rows, robots)));
     let claims = [
         (
@@ -386,8 +390,7 @@ fn distances(robots: usize, placed: &Seeded, modelled: bool) -> Vec<Relation> {
                 let found = told(PERCENT, [("", estimate)]);
                 Relation::only(Source::Published, claim, found, why)
             } else {
-                let figure = Figure::new("", estimate, band);
-                Relation::judged(Source::Published, claim, PERCENT, &[figure])
+                judged(claim, estimate, band)
             }
         })
         .collect()

@@ -16,6 +16,8 @@ const MOST_WEIGHT: f64 = 1e12;
 pub struct Trace {
     /// The items' names, in the order of the items file, else of first appearance.
     pub ids: Vec<String>,
+    /// The items' URLs, where the items file gives them.
+    pub urls: Option<Vec<String>>,
     /// The server of each item; all on one without an items file.
     pub server: Vec<u32>,
     /// How many servers there are.
@@ -38,7 +40,7 @@ struct Event {
 
 impl Trace {
     /// Reads `item_id,timestamp_seconds` from `changes` and, where given, `item_id,server,weight`
-    /// from `items` (`host` stands in for a missing `server`; `weight` may be missing).
+    /// from `items` (`host` stands in for a missing `server`; `weight` may be missing), and `url` if it is there.
     pub fn read(changes: &Path, items: Option<&Path>) -> Result<Self> {
         let mut trace = Self::default();
         let mut index = HashMap::new();
@@ -63,6 +65,8 @@ impl Trace {
         let id = column(&table, file, &["item_id"])?;
         let server = column(&table, file, &["server", "host"])?;
         let weight = table.column("weight");
+        let url = table.column("url");
+        let mut urls = Vec::new();
         let mut weights = Vec::new();
         let mut servers: HashMap<Vec<u8>, u32> = HashMap::new();
         while table.advance()? {
@@ -72,6 +76,7 @@ impl Trace {
                 return Err(table.error(format!("item '{name}' is listed twice")).into());
             }
             self.ids.push(text(table.field(id)));
+            urls.extend(url.map(|url| text(table.field(url))));
             let next = self.servers as u32;
             let name = table.field(server);
             let server = if name.is_empty() {
@@ -92,6 +97,7 @@ impl Trace {
             }
         }
         self.weight = weight.map(|_| weights);
+        self.urls = url.map(|_| urls);
         Ok(())
     }
 

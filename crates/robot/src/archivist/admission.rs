@@ -3,6 +3,7 @@
 use super::{Archivist, MOST_HALVED};
 use crate::message::{Done, Found, Stored, VisitResult};
 use crate::offline;
+use frontier::order::Traits;
 use frontier::trap::Halved;
 use parse::TextPrint;
 use storage::{Admission, Candidate, HostId, Outcome, PageId, PageRow, REQUISITE, Time};
@@ -106,6 +107,8 @@ impl Archivist {
                 stored.pages.push((page, host));
                 if link.depth == REQUISITE {
                     stored.requisites.push(page);
+                } else if self.ranks.go_by_urls() {
+                    stored.traits.push((page, Traits::of(link.url.as_str())));
                 }
             }
             pages.push(Some(admission.page()));

@@ -358,24 +358,18 @@ impl Archivist {
         let Some(member) = &self.member else {
             return Ok(());
         };
-        let url = absolute(&parcel.url).filter(|url| name_of(url) == &*parcel.name);
-        let (Some(url), Some(server)) = (url, parcel.server) else {
-            stored.fleet.refused += 1;
-            return Ok(());
+        let (url, server) = match member.judge(parcel) {
+            Ok(judged) => judged,
+            Err(why) => {
+                stored.fleet.refused += 1;
+                lock(&member.seam).refuse(parcel, why);
+                return Ok(());
+            }
         };
         let errand = parcel.errand.as_ref();
-        let asked = errand.filter(|errand| errand.answer.is_none());
-        let is_in = match asked {
-            Some(errand) => errand.hops <= MAX_REDIRECTS,
-            None => errand.is_some() || member.rules.is_in(&url, parcel.depth),
-        };
-        if !is_in || !member.may_contact(server) || !member.is_at(&parcel.name, server) {
-            stored.fleet.refused += 1;
-            return Ok(());
-        }
         stored.fleet.servers.push((parcel.name.to_string(), server));
         if let Some(errand) = errand {
-            return self.receive_errand(errand, url, stored);
+            return self.receive_errand(parcel, errand, url, stored);
         }
         let key = member.rules.canonical.key(&url);
         let at = Time::try_from(parcel.found).unwrap_or(0);
@@ -446,6 +440,7 @@ impl Archivist {
 
     fn receive_errand(
         &mut self,
+        parcel: &Parcel,
         errand: &Errand,
         url: Url,
         stored: &mut Stored,
@@ -456,11 +451,20 @@ impl Archivist {
             stored.moved.push((of, url, errand.hops, host));
             return Ok(());
         };
-        let now = (self.member.as_ref()).map(|member| lock(&member.seam).now());
-        let standing = now.and_then(|now| moving::unpack_standing(answer, now.at));
+        let Some(member) = &self.member else {
+            return Ok(());
+        };
+        let mut seam = lock(&member.seam);
+        let standing = moving::unpack_standing(answer, seam.now().at);
         match (self.store.find_host(&errand.of), standing) {
             (Some(host), Some(standing)) => stored.fleet.answers.push((host, standing)),
-            _ => stored.fleet.refused += 1,
+            _ => {
+                stored.fleet.refused += 1;
+                seam.refuse(
+                    parcel,
+                    "an answer that nobody asked for, or that cannot be read",
+                );
+            }
         }
         Ok(())
     }
@@ -489,6 +493,7 @@ impl Archivist {
             Err(error) => {
                 tracing::warn!(%error, "what another robot sent is not taken");
                 stored.fleet.refused += 1;
+                lock(&member.seam).refuse_rows(server, bytes.len(), error.to_string());
                 return Ok(());
             }
         };
@@ -581,6 +586,30 @@ fn blob_of(batch: &Batch, host: HostId) -> offline::KeptHost {
 }
 
 impl Membership {
+    /// The URL and the server of what another robot sent, or why it is not taken.
+    fn judge(&self, parcel: &Parcel) -> Result<(Url, IpAddr), &'static str> {
+        let url = absolute(&parcel.url).ok_or("not a URL")?;
+        if name_of(&url) != &*parcel.name {
+            return Err("the URL is not at its name");
+        }
+        let server = parcel.server.ok_or("without a server")?;
+        let errand = parcel.errand.as_ref();
+        match errand.filter(|errand| errand.answer.is_none()) {
+            Some(errand) if errand.hops > MAX_REDIRECTS => return Err("too many redirects"),
+            None if errand.is_none() && !self.rules.is_in(&url, parcel.depth) => {
+                return Err("out of scope");
+            }
+            _ => {}
+        }
+        if !self.may_contact(server) {
+            return Err("an address that may not be contacted");
+        }
+        if !self.is_at(&parcel.name, server) {
+            return Err("the fleet has the name at another server");
+        }
+        Ok((url, server))
+    }
+
     fn may_contact(&self, server: IpAddr) -> bool {
         self.addresses.permits(server) && self.rules.refuses("", server).is_none()
     }

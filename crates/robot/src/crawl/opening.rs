@@ -7,8 +7,8 @@ use crate::seeds::SeedList;
 use crate::visit::millis;
 use crate::whole_file;
 use fetch::{AddressRules, Options};
-use frontier::scope::{Reach, Seed};
-use std::net::UdpSocket;
+use frontier::scope::{Reach, Scope, Seed};
+use std::net::{IpAddr, UdpSocket};
 use std::time::Duration;
 use storage::archive::{Archive, ArchiveOptions};
 use storage::{Durability, Reader, Store, StoreOptions};
@@ -99,7 +99,7 @@ pub(super) fn fetch_options(config: &Config) -> Result<Options, StartError> {
     if let Some(source) = f.source {
         // better told now than as one host after the other that cannot be reached
         UdpSocket::bind((source, 0)).map_err(|error| StartError::System {
-            what: format!("fetch.source = {source}, which should be an address of this machine"),
+            what: format!("fetch.source = {source}: expected an address of this machine"),
             error,
         })?;
     }
@@ -121,6 +121,19 @@ pub(super) fn fetch_options(config: &Config) -> Result<Options, StartError> {
             })?;
     }
     Ok(options)
+}
+
+/// Which servers may be probed: those that may be asked for pages, if nobody stands between.
+pub fn may_probe(config: &Config) -> Result<impl Fn(IpAddr) -> bool + Send + use<>, StartError> {
+    let proxied = |proxy: &String| !proxy.is_empty() && proxy != "none";
+    let rules = config.rules.iter().filter_map(|rule| rule.proxy.as_ref());
+    let behind_a_proxy = rules.chain([&config.fetch.proxy]).any(proxied);
+    let scope = Scope::new(&config.scope, &[] as &[Seed])?;
+    let addresses = address_rules(config)?;
+    Ok(move |server| {
+        let permitted = addresses.permits(server) && scope.judge_address(server).is_in();
+        permitted && !behind_a_proxy
+    })
 }
 
 /// Which addresses may be contacted.

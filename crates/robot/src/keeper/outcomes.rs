@@ -111,6 +111,9 @@ impl Keeper {
             self.status.first_visits += 1;
             self.status.pages_fetched += 1;
             let host = self.pages.host(page);
+            if let Some(modified) = modified {
+                self.lines.found_aged(page, at - modified);
+            }
             self.revisits.keep(at, page, host, terms.rank, at, None);
             return;
         }

@@ -10,6 +10,7 @@ use crate::losses::Losses;
 use crate::message::Arrived;
 use crate::overrides::PageTerms;
 use crate::ranks::Ranks;
+use frontier::order::{Order, Traits};
 use storage::{HostId, PageAddress, PageBrief, PageId, PageRow, PageState, Store, Time};
 use url::Url;
 
@@ -57,7 +58,7 @@ impl Keeper {
             let (name, blob) = match store.host_row(HostId(host)) {
                 Ok(row) => (row.name, row.blob),
                 Err(error) => {
-                    let what = "hosts are not readable; what they asked for is forgotten";
+                    let what = "hosts are not readable; the delays they asked for are forgotten";
                     losses.note(&error, what);
                     ("http://invalid".into(), Vec::new())
                 }
@@ -81,6 +82,7 @@ impl Keeper {
                 match kept {
                     Ok(kept) => {
                         let terms = self.terms(store, page, &kept);
+                        self.describe(store, page, &kept);
                         self.restore_page(now, page, &kept, terms);
                     }
                     Err(error) => self.restore_damaged(store, page, &error, losses),
@@ -124,6 +126,18 @@ impl Keeper {
         }
         terms.rank.weight *= self.link_weights.of(page);
         terms
+    }
+
+    /// Reads the URL of a page that waits for its first visit, where that decides when it is made.
+    fn describe(&mut self, store: &Store, page: PageId, kept: &Kept) {
+        let matters = self.config.budget.order_of_new == Order::Lasting;
+        if matters
+            && kept.state == PageState::New
+            && !kept.requisite
+            && let Ok(address) = store.address(page)
+        {
+            self.lines.describe(page, Traits::of(&address.url));
+        }
     }
 
     /// Puts a page where it waits.

@@ -6,6 +6,7 @@ use crate::clock::Now;
 use crate::message::{Job, Of, Task, Visit};
 use freshness::policy::Next;
 use frontier::lines::Turn;
+use frontier::order::Order;
 use frontier::politeness::Answer;
 use frontier::robots::{Fetched, Standing};
 use std::collections::HashMap;
@@ -301,11 +302,15 @@ impl Keeper {
     fn push_first(&mut self, host: HostId, page: PageId) {
         if self.requisites.has(page) {
             self.lines.push_part(host, page);
-        } else if self.config.budget.order_of_new.ranks_pages() {
-            let rank = self.ranks.get(page.index()).copied().unwrap_or_default();
-            self.lines.push_ranked(host, page, rank);
-        } else {
-            self.lines.push_again(host, page);
+            return;
+        }
+        match self.config.budget.order_of_new {
+            Order::Links | Order::Importance => {
+                let rank = self.ranks.get(page.index()).copied().unwrap_or_default();
+                self.lines.push_ranked(host, page, rank);
+            }
+            Order::Lasting => self.lines.push_lasting(host, page),
+            Order::BreadthFirst | Order::LargestSite => self.lines.push_again(host, page),
         }
     }
 

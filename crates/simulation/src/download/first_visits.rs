@@ -2,7 +2,7 @@
 
 use super::web::Web;
 use frontier::lines::{Lines, Rules, Turn};
-use frontier::order::{Merits, Order};
+use frontier::order::{Merits, Order, Traits};
 use frontier::politeness::{Answer, Courtesy};
 use ground::{HostId, PageId, Seconds};
 use std::cmp::Reverse;
@@ -78,6 +78,9 @@ impl Crawler<'_> {
                 let ip = self.address(host);
                 self.lines.ended(host, ip, now, answer, 0);
                 had.push((now, page));
+                // some are older than others
+                self.lines
+                    .found_aged(PageId(page), f64::from(page % 97) * 1e4);
                 self.read(page, order);
             }
         }
@@ -120,11 +123,17 @@ impl Crawler<'_> {
         });
         self.lines.count_new(number);
         let page = PageId(page);
-        if self.merits.order().ranks_pages() {
-            let rank = self.merits.rank(page);
-            self.lines.push_ranked(number, page, rank);
-        } else {
-            self.lines.push_again(number, page);
+        match self.merits.order() {
+            Order::Links | Order::Importance => {
+                let rank = self.merits.rank(page);
+                self.lines.push_ranked(number, page, rank);
+            }
+            Order::Lasting => {
+                let url = format!("{}/{}", self.web.name(host), page.0);
+                self.lines.describe(page, Traits::of(&url));
+                self.lines.push_lasting(number, page);
+            }
+            Order::BreadthFirst | Order::LargestSite => self.lines.push_again(number, page),
         }
     }
 }
@@ -135,12 +144,13 @@ mod tests {
     use crate::download::shape::Shape;
     use std::collections::HashMap;
 
-    fn orders() -> [Order; 4] {
+    fn orders() -> [Order; 5] {
         [
             Order::BreadthFirst,
             Order::Links,
             Order::Importance,
             Order::LargestSite,
+            Order::Lasting,
         ]
     }
 

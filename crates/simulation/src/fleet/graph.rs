@@ -110,6 +110,8 @@ impl HostGraph {
                 },
                 before: None,
                 owner: None,
+                probes: Vec::new(),
+                place: None,
             })
             .collect();
         for &(from, to, links) in &self.links {

@@ -533,7 +533,7 @@ impl<'a> World<'a> {
             return Ok(());
         }
         let seed = self.web.parcel(self.web.pages().next().expect("a page"));
-        self.hear(0, Input::Seed(seed))
+        self.hear(0, Input::Seeds(vec![seed]))
     }
 
     /// What is missing, if anything is.

@@ -256,14 +256,13 @@ fn draw_hosts(spec: &WebSpec) -> Result<Vec<Host>, SpecError> {
         let (least, most) = spec.latency_ms;
         let blocks = usize::from(spec.blocks.max(1));
         let (block, at) = ((address % blocks) as u8, address / blocks);
+        let (third, last) = match at {
+            0..250 if spec.apart => (at, 0),
+            _ => (at / 250, at % 250),
+        };
         hosts.push(Host {
             name: format!("h{:03}.demo.test", k + 1),
-            address: Ipv4Addr::new(
-                spec.network,
-                1 + block,
-                (at / 250) as u8,
-                (at % 250) as u8 + 1,
-            ),
+            address: Ipv4Addr::new(spec.network, 1 + block, third as u8, last as u8 + 1),
             pages,
             noise: noise[k],
             validators: validators[k],

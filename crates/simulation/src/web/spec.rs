@@ -32,6 +32,8 @@ pub struct WebSpec {
     pub shared_addresses: f64,
     /// Blocks that the addresses are in, by turns: 127.1.0.0, 127.2.0.0 and so on.
     pub blocks: u8,
+    /// Whether servers are also in a /24 of their own each, as far as there are enough.
+    pub apart: bool,
     /// The first number of the addresses: 127 for loopback.
     pub network: u8,
     /// Links of a page to pages of other hosts, drawn from all.
@@ -208,6 +210,7 @@ impl Default for WebSpec {
             page_bytes: 6000,
             shared_addresses: 0.2,
             blocks: 1,
+            apart: false,
             network: 127,
             far_links: 1,
             near: 0.0,

@@ -1,5 +1,6 @@
 //! A robot at work answers those who ask it over the messaging engine.
 
+use super::prober::Prober;
 use super::purse;
 use crate::fleet::ask::{Ask, Division, Engine, Holding, Holdings, Known, Report};
 use crate::fleet::office::Office;
@@ -42,7 +43,7 @@ impl Desk {
         name: &str,
         robot: RobotId,
         office: &Office,
-        sight: &Sight,
+        (sight, prober): (&Sight, &Prober),
         leave: Sender<Input>,
     ) -> Result<Self> {
         let asked = office.runtime.block_on(office.nats.questions(robot));
@@ -53,6 +54,7 @@ impl Desk {
             robot,
             nats: office.nats.clone(),
             sight: sight.clone(),
+            prober: prober.clone(),
             shown: shown.clone(),
             leave,
             began: Instant::now(),
@@ -93,6 +95,7 @@ struct Clerk {
     robot: RobotId,
     nats: bus::nats::Nats,
     sight: Sight,
+    prober: Prober,
     shown: Arc<Mutex<Status>>,
     leave: Sender<Input>,
     began: Instant,
@@ -101,6 +104,7 @@ struct Clerk {
 impl Clerk {
     fn answer(&self, ask: &Ask) -> Vec<u8> {
         let answer = match ask {
+            Ask::Ping => serde_json::to_vec(&true),
             Ask::Status => serde_json::to_vec(&self.report()),
             Ask::Where { name, server } => {
                 serde_json::to_vec(&self.known(name.as_deref(), *server))
@@ -110,6 +114,7 @@ impl Clerk {
                 let told = self.leave.send(Input::Leave).is_ok();
                 serde_json::to_vec(&told)
             }
+            Ask::Probe { servers } => serde_json::to_vec(&self.prober.of(servers)),
             Ask::Divide { group } => serde_json::to_vec(&self.divide(GroupId(*group))),
             Ask::Divided { group } => serde_json::to_vec(&self.divided(GroupId(*group))),
         };
@@ -123,6 +128,7 @@ impl Clerk {
             seconds: self.began.elapsed().as_secs_f64(),
             engine: Engine::from(self.nats.tally()),
             status: status.clone(),
+            probed: self.prober.measured(),
             ..Report::default()
         };
         drop(status);
@@ -145,6 +151,7 @@ impl Clerk {
             report.allowed = purse::allowed(protocol);
             report.tally = protocol.tally().into();
             report.standing = protocol.standing();
+            report.engine.unburied += seam.unburied();
         });
         report
     }

@@ -43,7 +43,7 @@ impl Robot {
     }
 
     /// The newest wishes of the group's owners, unless newer ones were carried out before.
-    pub(super) fn charter(&self, plan: &Plan) -> Option<&Charter> {
+    pub(in crate::robot) fn charter(&self, plan: &Plan) -> Option<&Charter> {
         let key = Key {
             group: plan.group,
             what: What::Charter,

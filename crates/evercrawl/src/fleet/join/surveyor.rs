@@ -1,0 +1,192 @@
+//! What a robot measures besides its work: how quickly its siblings answer, so that the quick ones answer for their group;
+//! and, if it is a partitioner, how far the members of its groups are from servers that they do not ask.
+
+use super::prober::Prober;
+use crate::fleet::ask::Ask;
+use crate::fleet::groups::Groups;
+use crate::fleet::office::{Member, Office};
+use fleet::identity::{self, GroupId, RobotId};
+use fleet::io::Input;
+use robot::Sight;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+/// Most blocks of addresses that are asked for at a time.
+const AT_ONCE: usize = 64;
+/// Siblings that are timed at a time, and answers of each that count.
+const SIBLINGS: usize = 8;
+const ANSWERS: usize = 7;
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Asks until it is dropped.
+pub struct Surveyor(Arc<AtomicBool>);
+
+impl Drop for Surveyor {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+struct Survey {
+    robot: RobotId,
+    office: Arc<Office>,
+    sight: Sight,
+    /// Nothing if there are to be no probes.
+    prober: Option<Prober>,
+    teller: Sender<Input>,
+    responses: BTreeMap<RobotId, VecDeque<u32>>,
+    round: usize,
+}
+
+impl Surveyor {
+    pub fn start(
+        robot: RobotId,
+        (office, sight): (&Arc<Office>, &Sight),
+        prober: Option<Prober>,
+        teller: Sender<Input>,
+        every: Duration,
+    ) -> std::io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut survey = Survey {
+            robot,
+            office: office.clone(),
+            sight: sight.clone(),
+            prober,
+            teller,
+            responses: BTreeMap::new(),
+            round: 0,
+        };
+        let over = stop.clone();
+        let thread = std::thread::Builder::new().name("surveyor".into());
+        thread.spawn(move || {
+            let mut next = Instant::now() + every;
+            while !over.load(Ordering::Relaxed) {
+                if Instant::now() >= next {
+                    survey.round += 1;
+                    survey.time_siblings();
+                    survey.probe();
+                    next = Instant::now() + every;
+                }
+                std::thread::sleep(LOOK);
+            }
+        })?;
+        Ok(Self(stop))
+    }
+}
+
+impl Survey {
+    /// Times some of the robots of the same group, others each time, and says how busy this machine is.
+    fn time_siblings(&mut self) {
+        let siblings = self.sight.look(|seam| {
+            let plan = seam.protocol().plans().last().cloned();
+            let seats = plan.iter().flat_map(|plan| &plan.0.seats);
+            let robots = seats.filter_map(|seat| match seat.member {
+                identity::Member::Robot(robot) if robot != self.robot => Some(robot),
+                _ => None,
+            });
+            robots.collect::<Vec<_>>()
+        });
+        let siblings = siblings.unwrap_or_default();
+        self.responses.retain(|robot, _| siblings.contains(robot));
+        let turn = SIBLINGS * self.round % siblings.len().max(1);
+        let turns = siblings.iter().cycle().skip(turn);
+        for &robot in turns.take(SIBLINGS.min(siblings.len())) {
+            let began = Instant::now();
+            if self.office.ask::<bool>(robot, &Ask::Ping).is_some() {
+                let known = self.responses.entry(robot).or_default();
+                known.push_back(began.elapsed().as_millis() as u32);
+                if known.len() > ANSWERS {
+                    known.pop_front();
+                }
+            }
+        }
+        let medians = self.responses.iter().filter_map(|(robot, known)| {
+            let mut known: Vec<u32> = known.iter().copied().collect();
+            known.sort_unstable();
+            Some((*robot, *known.get(known.len() / 2)?))
+        });
+        let measured = Input::Measured {
+            load: load(),
+            responses: medians.collect(),
+        };
+        // a robot that has ended hears nothing
+        let _ = self.teller.send(measured);
+    }
+
+    /// Asks for what is not known, and takes what is known by now.
+    fn probe(&mut self) {
+        let Some(prober) = self.prober.clone() else {
+            return;
+        };
+        let wanted = self.sight.look(|seam| {
+            let protocol = seam.protocol();
+            let groups: Vec<GroupId> = protocol.above().collect();
+            let wanted = groups
+                .iter()
+                .flat_map(|group| protocol.unprobed(*group, AT_ONCE));
+            let mut by: BTreeMap<identity::Member, Vec<IpAddr>> = BTreeMap::new();
+            for wanted in wanted {
+                for member in wanted.by {
+                    by.entry(member).or_default().push(wanted.server);
+                }
+            }
+            by
+        });
+        let wanted = wanted.unwrap_or_default();
+        if wanted.is_empty() {
+            return;
+        }
+        let (Ok((_, groups)), Ok(robots)) = (self.office.groups(), self.office.robots()) else {
+            return;
+        };
+        for (member, mut servers) in wanted {
+            let Some((robot, path)) = self.choose(member, &groups, &robots) else {
+                continue;
+            };
+            servers.sort_unstable();
+            servers.dedup();
+            servers.truncate(AT_ONCE);
+            let measured = if robot == self.robot {
+                Some(prober.of(&servers))
+            } else {
+                let ask = Ask::Probe { servers };
+                self.office.ask::<Vec<(IpAddr, Option<u32>)>>(robot, &ask)
+            };
+            for (server, micros) in measured.unwrap_or_default() {
+                self.sight.probed(server, robot, path.clone(), micros);
+            }
+        }
+    }
+
+    /// A robot of a member, another one each time, and the groups above it.
+    fn choose(
+        &self,
+        member: identity::Member,
+        groups: &Groups,
+        robots: &[Member],
+    ) -> Option<(RobotId, Vec<GroupId>)> {
+        let of = robots.iter().filter_map(|robot| {
+            let group = groups.named(&robot.group).ok()?;
+            let path = groups.path(GroupId(group.id));
+            let is_of = match member {
+                identity::Member::Robot(id) => robot.id() == id,
+                identity::Member::Group(group) => path.contains(&group),
+            };
+            is_of.then(|| (robot.id(), path))
+        });
+        let of: Vec<(RobotId, Vec<GroupId>)> = of.collect();
+        of.get(self.round % of.len().max(1)).cloned()
+    }
+}
+
+/// How busy the machine is, from 0 to 100: processes that want a core, of those that there are.
+fn load() -> u8 {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let wanted: Option<f64> = (text.split(' ').next()).and_then(|first| first.parse().ok());
+    (100.0 * wanted.unwrap_or(0.0) / cores as f64).min(100.0) as u8
+}
