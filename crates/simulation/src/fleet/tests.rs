@@ -319,10 +319,12 @@ fn an_old_answer_about_a_log_moves_no_entry() {
 }
 
 /// The engine forgot that a log was sealed when the partitioner had read it, and nobody sealed it again for the others
-/// (10849).
+/// (10849, 19666).
 #[test]
 fn a_seal_that_the_engine_forgot_is_set_again_by_whoever_misses_it() {
-    well(&Scenario::random(10849));
+    for seed in [10849, 19666] {
+        well(&Scenario::random(seed));
+    }
 }
 
 /// A robot whose log had been cut waited for ever for an engine that had forgotten what was before the cut (8665).
