@@ -160,7 +160,8 @@ impl Robot {
         *made = Made {
             members,
             servers: servers.len(),
-            informed: made.informed || news,
+            // the first time everybody finds a place anyway
+            informed: made.informed || news && !first,
             looked: now,
             at: now,
             under_way: Some(plan.version),
