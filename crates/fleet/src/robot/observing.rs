@@ -20,7 +20,7 @@ const TELL_NAMES: usize = 1_024;
 /// Of so many answers one is timed, after the first.
 const ONE_OF: u32 = 16;
 /// Before the first division there is so much more haste: whatever is sent by the ring goes astray.
-const SOONER: u64 = 4;
+const SOONER: u64 = 8;
 /// A server is told of again when it has grown by one in so many.
 const GROWN: u64 = 8;
 
