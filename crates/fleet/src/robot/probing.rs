@@ -99,12 +99,6 @@ impl Robot {
         wanted.take(most).collect()
     }
 
-    /// Whether nine of ten blocks of a group whose partitioner this robot is were probed by those who are to.
-    pub(super) fn probes_suffice(&self, group: GroupId) -> bool {
-        let known = self.probing.0.len();
-        known > 0 && 10 * self.unprobed(group, known).len() <= known
-    }
-
     /// How many answers to probes are known.
     pub fn probes(&self) -> usize {
         let probes = self.probing.0.values().flat_map(BTreeMap::values);
