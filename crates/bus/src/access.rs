@@ -55,7 +55,7 @@ pub enum AccessError {
     #[error("no server is named: expected nats://HOST:PORT")]
     NoServer,
     /// No address.
-    #[error("{0:?} is no address of a server: expected nats://HOST:PORT or tls://HOST:PORT")]
+    #[error("{0:?} is not the address of a server: expected nats://HOST:PORT or tls://HOST:PORT")]
     Address(String),
 }
 

@@ -186,7 +186,7 @@ impl Memory {
             {
                 let arrival = match limits::message(&bytes) {
                     _ if times > layout.deliveries => {
-                        let reason = format!("delivered {} times without an end", times - 1);
+                        let reason = format!("delivered {} times and never finished", times - 1);
                         self.give_up(subject, id, reason);
                         self.shared.tally.given_up.one();
                         Arrival::GivenUp

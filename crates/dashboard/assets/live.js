@@ -3,6 +3,8 @@
 "use strict";
 (() => {
   const PACE = 2000;
+  // slices of a search that follow each other by themselves
+  const SLICES = 20;
   const parts = () => document.querySelectorAll("[data-live]");
   const seen = {};
   let busy = false;
@@ -18,6 +20,7 @@
   };
 
   const replace = (part, fresh) => {
+    if (fresh.dataset.live) part.dataset.live = fresh.dataset.live; else delete part.dataset.live;
     for (const open of part.querySelectorAll("details[id][open]")) {
       const same = fresh.querySelector("#" + CSS.escape(open.id));
       if (same) same.open = true;
@@ -34,15 +37,38 @@
     }
   };
 
-  const load = async (address) => {
+  const get = async (address) => {
     const answer = await fetch(address, { credentials: "same-origin" });
-    if (!answer.ok) return;
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    for (const part of parts()) {
+    return answer.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
+  };
+
+  const load = async (address, wanted = parts()) => {
+    const page = await get(address);
+    if (!page) return;
+    for (const part of wanted) {
       const fresh = page.getElementById(part.id);
       if (fresh && fresh.innerHTML !== part.innerHTML && !inUse(part)) replace(part, fresh);
     }
   };
+
+  // a search that ran out of time goes on; what it found before stays above
+  let search = 0;
+  const further = async () => {
+    const own = ++search;
+    for (let slice = 0; slice < SLICES; slice++) {
+      const link = document.querySelector("a[data-further]");
+      const page = link && await get(link.href);
+      if (!page || own !== search) return;
+      const list = document.getElementById("list");
+      const fresh = page.getElementById("list");
+      const body = fresh.querySelector("tbody");
+      const found = list.querySelectorAll("tbody tr");
+      if (body) body.prepend(...found);
+      else if (found.length) fresh.querySelector(".paging").before(list.querySelector(".scroll"));
+      replace(list, fresh);
+    }
+  };
+  further();
 
   const refresh = async () => {
     if (busy || document.hidden) { wanted = true; return; }
@@ -74,10 +100,14 @@
   // forms that only look for something do so while one types
   let typing;
   for (const form of document.querySelectorAll("form[data-look]")) {
-    const look = () => {
+    let looks = 0;
+    const look = async () => {
+      const own = ++looks;
       const address = form.action.split("?")[0] + "?" + new URLSearchParams(new FormData(form));
       history.replaceState(null, "", address);
-      load(address);
+      search++;
+      await load(address, document.querySelectorAll("[data-live], [data-found]"));
+      if (own === looks) further();
     };
     form.addEventListener("input", (event) => {
       const twin = event.target.dataset.twin && document.getElementById(event.target.dataset.twin);

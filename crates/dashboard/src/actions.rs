@@ -72,7 +72,7 @@ pub(crate) fn act(window: &Window, asked: &Asked, what: &str) -> Made {
         action = what,
         detail,
         done = outcome.is_ok(),
-        "asked for in the dashboard"
+        "requested in the dashboard"
     );
     write_down(&window.crawl.data, what, &detail, &outcome)?;
     // only to pages of our own
@@ -102,7 +102,7 @@ fn visit(window: &Window, url: &str) -> Result<String, String> {
     let url = seeds::read(url).map_err(|why| format!("{url}: {why}"))?;
     told(robot(window)?.visit(url.as_str())).map_err(|why| format!("{url} is {why}"))?;
     Ok(format!(
-        "{url} is visited as soon as its host may be asked."
+        "{url} will be visited as soon as politeness allows."
     ))
 }
 
@@ -111,7 +111,7 @@ fn pause(window: &Window, paused: bool) -> Result<String, String> {
     Ok(if paused {
         "The crawl is paused."
     } else {
-        "The crawl goes on."
+        "The crawl continues."
     }
     .into())
 }
@@ -120,7 +120,7 @@ fn budget(window: &Window, asked: &Asked) -> Result<String, String> {
     let rate = |name: &str| {
         let given = asked.get(name).unwrap_or("0");
         let number: Option<f64> = given.parse().ok().filter(|value: &f64| value.is_finite());
-        number.ok_or_else(|| format!("{given} is no number."))
+        number.ok_or_else(|| format!("{given} is not a number."))
     };
     let allowance = Allowance {
         requests_per_second: rate("requests")?,
@@ -130,7 +130,7 @@ fn budget(window: &Window, asked: &Asked) -> Result<String, String> {
     allowance.read().map_err(|error| error.to_string())?;
     told(robot(window)?.set_budget(allowance))?;
     Ok(
-        "The budgets hold until the crawl ends; those of the configuration hold at the next start."
+        "These budgets apply until the crawl ends. The next start uses those of the configuration."
             .into(),
     )
 }
@@ -161,7 +161,7 @@ fn change_seeds(window: &Window, text: &str, add: bool) -> Result<String, String
     match window.crawl.robot() {
         Some(robot) => {
             let known = told(robot.look_at_seeds())
-                .map_err(|why| format!("{done}, but the crawl goes on as before: {why}"))?;
+                .map_err(|why| format!("{done}, but the crawl continues as before: {why}"))?;
             Ok(format!("{done}; the crawl has {known} now."))
         }
         None => Ok(format!("{done}, from the next start on.")),
@@ -221,7 +221,7 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
                     label { "For revisits (20%, 2000/day) " input name="revisits" value=(present.revisits) required; }
                     button { "Change" }
                 }
-                p.quiet { "The fields show the configuration. A change holds until the crawl ends." }
+                p.quiet { "The fields show the configuration. A change applies until the crawl ends." }
             }
         }
         section {
@@ -243,7 +243,7 @@ fn log(data: &Path) -> Markup {
     let field = |entry: &Value, name: &str| shown(entry[name].as_str().unwrap_or_default());
     html! {
         @if entries.is_empty() {
-            p.quiet { "Nothing was done here yet." }
+            p.quiet { "No actions yet." }
         } @else {
             (table("Actions done", &html! {
                 thead { tr { th { "Time (UTC)" } th { "Action" } th { "Detail" } th { "Outcome" } } }

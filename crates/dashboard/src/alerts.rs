@@ -163,7 +163,7 @@ impl Alerts {
                 .and_then(|standing| standing.unreachable_since)
                 .is_some();
             let more = if closed {
-                "; its robots.txt cannot be had, so nothing else is asked for"
+                "; its robots.txt cannot be fetched, so nothing else is requested"
             } else {
                 ""
             };
@@ -172,7 +172,7 @@ impl Alerts {
         if long.len() > NAMED {
             let others = count((long.len() - NAMED) as u64, "other host");
             alerts.push(bad(format!(
-                "{others} brought nothing for more than 10 minutes."
+                "{others} have returned nothing for more than 10 minutes."
             )));
         }
         alerts
@@ -197,7 +197,7 @@ fn general(status: &Status) -> Vec<Alert> {
     for hook in &status.webhooks {
         if let Some(why) = &hook.failing {
             alerts.push(bad(format!(
-                "The webhook {} takes nothing: {why}. It is tried again.",
+                "The webhook {} accepts nothing: {why}. Deliveries are being retried.",
                 hook.to
             )));
         }
@@ -218,7 +218,7 @@ fn general(status: &Status) -> Vec<Alert> {
     if status.cut_bodies > 0 {
         let copies = count(status.cut_bodies, "copy");
         alerts.push(note(format!(
-            "{copies} cut at the limits of bytes (fetch.max_bytes)."
+            "{copies} cut off at the size limit (fetch.max_bytes)."
         )));
     }
     alerts

@@ -186,7 +186,7 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
     let body = html! {
         h1 { "Budget" }
         @if found.curve.is_empty() {
-            p.empty { "There is nothing to plan with before the first copies." }
+            p.empty { "Nothing to plan yet: there are no copies." }
         } @else {
             (what_if(&found, wanted))
             div id="budget" data-live="requests" {
@@ -200,7 +200,7 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
                         "The line is the best that any schedule can reach in the long run with so many revisits a day, within each server's interval, if pages change as the model believes. "
                         "The point is what the crawl is estimated to have now. "
                         @if found.model.share < 1.0 {
-                            "It rests on a sample of " (number((found.model.rate.len() / SPREAD.len()) as u64)) " of " (count(found.model.copies, "copy")) "."
+                            "Based on a sample of " (number((found.model.rate.len() / SPREAD.len()) as u64)) " of " (count(found.model.copies, "copy")) "."
                         }
                     }
                 }
@@ -231,7 +231,7 @@ fn what_if(found: &Found, wanted: Option<f64>) -> Markup {
             button { "Show" }
             @if wanted.is_some() { a href="/budget" { "Back to the present budget" } }
         }
-        p.quiet { "This only calculates. The crawl goes on as it is." }
+        p.quiet { "This is only a calculation. The crawl does not change." }
     }
 }
 

@@ -67,7 +67,9 @@ impl Filter {
             let pattern = RegexBuilder::new(text).size_limit(1 << 20).build();
             pattern
                 .map_err(|_| {
-                    trouble = Some(format!("{text} is no regular expression; it is left out."));
+                    trouble = Some(format!(
+                        "{text} is not a regular expression and was ignored."
+                    ));
                 })
                 .ok()
         });
@@ -194,7 +196,7 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
             a href=(format!("/changes.atom{}", again(&[]))) { "Atom" } " · "
             a href=(format!("/changes.rss{}", again(&[]))) { "RSS" }
         }
-        div id="list" data-live=[live] { (list) }
+        div id="list" data-found data-live=[live] { (list) }
     };
     Ok(Answer::page(
         StatusCode::OK,
@@ -276,7 +278,7 @@ pub(crate) fn one(window: &Window, number: &str) -> Made {
                 section { h2 { "Side by side" } (difference::beside(&words)) }
                 section { h2 { "One after the other" } (difference::coloured(&words, MANY)) }
             },
-            None => p.empty { "There are no two archived copies to compare." },
+            None => p.empty { "The archive does not have two copies to compare." },
         }
     };
     Ok(Answer::page(

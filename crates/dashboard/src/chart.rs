@@ -125,7 +125,9 @@ impl Drawing<'_> {
                 @for (value, label) in self.labels() {
                     @let x = self.across(value);
                     path class="grid" d=(format!("M{x:.1} {TOP}V{bottom}")) {}
-                    text class="tick" x=(format!("{x:.1}")) y=(height - 8.0) text-anchor="middle" { (label) }
+                    // the last one stays within the picture
+                    @let (at, anchor) = if x > right - 20.0 { (width, "end") } else { (x, "middle") };
+                    text class="tick" x=(format!("{at:.1}")) y=(height - 8.0) text-anchor=(anchor) { (label) }
                 }
                 @for band in &self.chart.bands {
                     path class="band" d=(self.band(band)) {}

@@ -50,7 +50,7 @@ impl Refusal {
         match self {
             Self::Name => "This name is not one of the dashboard's; dashboard.names adds it.",
             Self::Site => "This request came from another site.",
-            Self::Method => "Only GET, HEAD and POST are known here.",
+            Self::Method => "Only GET, HEAD and POST are allowed here.",
             Self::Token => "The token is missing or wrong.",
             Self::Actions => "Actions are off: dashboard.actions turns them on.",
         }

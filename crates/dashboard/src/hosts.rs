@@ -125,7 +125,7 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
             p.paging {
                 @if skipped > 0 { a href=(at(0)) { "First" } " " }
                 @if let Some(more) = listed.more { a href=(at(more)) {
-                    @if listed.hosts.len() < SHOWN { "Search further" } @else { "Next" }
+                    @if listed.hosts.len() < SHOWN { "Go on searching" } @else { "Next" }
                 } }
             }
         }

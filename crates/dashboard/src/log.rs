@@ -6,7 +6,7 @@ use storage::{Observation, Position, Reader, Time};
 /// Visits read at a time.
 const CHUNK: u64 = 4096;
 /// A search ends after this; the next one goes on there.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(700);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(400);
 
 /// What was found, newest first.
 pub(crate) struct Found<T> {

@@ -159,9 +159,7 @@ fn band(rtt: f64) -> usize {
 
 pub(crate) fn page(house: &House, asked: &Asked) -> Made {
     let Some(map) = &house.map else {
-        return Err(Trouble::missing(
-            "There is no map: dashboard.map names one.",
-        ));
+        return Err(Trouble::missing("There is no map. Set dashboard.map."));
     };
     let read = map.read()?;
     let watch = house.fleet.as_ref();
@@ -173,7 +171,7 @@ pub(crate) fn page(house: &House, asked: &Asked) -> Made {
         div id="map" data-live="fleet" {
             p.quiet {
                 (number(placed as u64)) " of " (number(seen.len() as u64)) " servers have a place on the map."
-                @if watch.is_some() { " Each has the mark of the robot that has it by the plans in force." }
+                @if watch.is_some() { " Each has the mark of its robot." }
             }
             figure { div.scroll tabindex="0" role="region" aria-label="Map" { (picture(&read, &seen, &fleet, watch.is_some())) } }
             (legend(&seen, &fleet, watch.is_some()))
@@ -264,13 +262,13 @@ fn legend(seen: &[Seen], fleet: &Fleet, by_robot: bool) -> Markup {
         p.legend {
             @if by_robot {
                 @for robot in &fleet.robots {
-                    span.key { (fleet.mark(&robot.name)) " " span.quiet { (number(of(&|seen| seen.robot.as_deref() == Some(&robot.name)))) } }
+                    span.key { (fleet.mark(&robot.name)) " " span.quiet { "(" (number(of(&|seen| seen.robot.as_deref() == Some(&robot.name)))) ")" } }
                 }
             } @else {
                 @for (k, (_, class, words)) in BANDS.iter().enumerate() {
                     span.key {
                         svg.mark viewBox="0 0 14 14" aria-hidden="true" { circle class=(class) cx="7" cy="7" r="5" {} }
-                        (words) " " span.quiet { (number(of(&|seen| seen.rtt.map(band) == Some(k)))) }
+                        (words) " " span.quiet { "(" (number(of(&|seen| seen.rtt.map(band) == Some(k)))) ")" }
                     }
                 }
             }
@@ -278,7 +276,7 @@ fn legend(seen: &[Seen], fleet: &Fleet, by_robot: bool) -> Markup {
             @if unknown > 0 {
                 span.key {
                     svg.mark viewBox="0 0 14 14" aria-hidden="true" { circle.nobody cx="7" cy="7" r="5" {} }
-                    (if by_robot { "no robot" } else { "not measured" }) " " span.quiet { (number(unknown)) }
+                    (if by_robot { "no robot" } else { "not measured" }) " " span.quiet { "(" (number(unknown)) ")" }
                 }
             }
             span.key { svg.mark viewBox="0 0 14 14" aria-hidden="true" { rect.robot x="2.5" y="2.5" width="9" height="9" {} } "robot" }

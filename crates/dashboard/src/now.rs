@@ -280,7 +280,7 @@ fn rates(samples: &[Sample]) -> Markup {
     html! {
         (small("Requests per second", rate(samples, |s| s.requests, 1.0), rough))
         (small("Changes per hour", rate(samples, |s| s.changes, 3600.0), rough))
-        (small("Bytes per second", rate(samples, |s| s.bytes, 1.0), |value| bytes(value as u64)))
+        (small("Bytes per second", rate(samples, |s| s.bytes, 1.0), |value| bytes(value as u64).replace(".0 ", " ")))
     }
 }
 

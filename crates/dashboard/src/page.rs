@@ -30,7 +30,7 @@ pub(crate) fn page(window: &Window, asked: &Asked, id: PageId) -> Made {
     let body = html! {
         h1 { "Page" }
         p.subject { (outside(&address.url, &shown(&address.url))) }
-        @if asked.get("done").is_some() { p.done role="status" { "Asked for: it is visited as soon as its host may be asked." } }
+        @if asked.get("done").is_some() { p.done role="status" { "Requested: it will be visited as soon as politeness allows." } }
         div id="page" data-live="log" {
             p.lead {
                 span class=(format!("badge {state}")) { (state) } " "

@@ -8,15 +8,15 @@ use crate::words::{self, number, query, shown, when};
 use hyper::StatusCode;
 use maud::{Markup, html};
 use regex::RegexBuilder;
-use std::time::Instant;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 use storage::{Mark, Order, PageBrief, PageId, PageState, Reader, Time, Wanted};
 
 /// Pages shown at a time.
 const SHOWN: usize = 50;
-/// Pages looked at together in a search.
-const PART: usize = 2048;
-/// With more pages than this a search goes on when it is asked to.
-const MOST_AT_ONCE: u32 = 5_000_000;
+/// Pages put in order together in a search, at first and at most.
+const LEAST_PART: usize = 2048;
+const MOST_PART: usize = 65_536;
 /// Orders: name, words.
 const SORTS: [(&str, &str, Order); 5] = [
     ("", "As found", Order::Found),
@@ -71,7 +71,7 @@ impl Row {
 struct Listed {
     pages: Vec<PageId>,
     more: Option<Mark>,
-    /// Not all were looked at.
+    /// A search that ran out of time before the page was full.
     is_partial: bool,
 }
 
@@ -84,45 +84,27 @@ fn list(
 ) -> storage::Result<Listed> {
     if text.is_empty() {
         let found = reader.select(wanted, order, SHOWN, after.as_ref())?;
-        return Ok(Listed {
+        Ok(Listed {
             pages: found.pages,
             more: found.more,
             is_partial: false,
-        });
-    }
-    if order == Order::Found && reader.page_count()? <= MOST_AT_ONCE {
-        return search_all(reader, wanted, text, after);
-    }
-    let began = Instant::now();
-    let has = finder(text);
-    let (mut pages, mut after) = (Vec::new(), after);
-    loop {
-        let found = reader.select(wanted, order, PART, after.as_ref())?;
-        for &page in &found.pages {
-            if reader.address(page).is_ok_and(|known| has(&known.url)) {
-                pages.push(page);
-            }
-        }
-        after = found.more;
-        // whole parts only, or the list could not go on where it stopped
-        if after.is_none() || pages.len() >= SHOWN || began.elapsed() > PATIENCE {
-            let is_partial = after.is_some() && pages.len() < SHOWN;
-            return Ok(Listed {
-                pages,
-                more: after,
-                is_partial,
-            });
-        }
+        })
+    } else if order == Order::Found {
+        search_as_found(reader, wanted, text, after, PATIENCE)
+    } else {
+        search_sorted(reader, wanted, order, text, after, PATIENCE)
     }
 }
 
-/// Looks at the URLs of all pages after a place.
-fn search_all(
+/// Reads URLs block by block, on all cores, until a page is full or the time is up.
+fn search_as_found(
     reader: &Reader,
     wanted: &Wanted,
     text: &str,
     after: Option<Mark>,
+    patience: Duration,
 ) -> storage::Result<Listed> {
+    let began = Instant::now();
     let from = after.map_or(PageId(0), |after| {
         PageId(after.place().0.0.saturating_add(1))
     });
@@ -130,37 +112,73 @@ fn search_all(
         .hosts
         .as_ref()
         .and_then(|hosts| hosts.iter().next().copied());
-    let has = finder(text);
+    let is_wanted = |page: &PageId| {
+        let state = |state| reader.brief(*page, |brief| brief.state == state);
+        wanted
+            .state
+            .is_none_or(|wanted| state(wanted).unwrap_or(false))
+    };
     let mut pages = Vec::new();
-    reader.scan_urls(
-        from,
-        host,
-        |page, url| has(url).then_some(page),
-        |page| {
-            let is_wanted = |page: &PageId| {
-                let state = wanted.state;
-                state.is_none_or(|state| {
-                    reader
-                        .brief(*page, |brief| brief.state == state)
-                        .unwrap_or(false)
-                })
-            };
-            if pages.len() <= SHOWN {
-                pages.extend(page.filter(is_wanted));
-            }
-        },
-    )?;
-    let is_more = pages.len() > SHOWN;
-    pages.truncate(SHOWN);
-    let last = pages.last().filter(|_| is_more);
-    let more = last
-        .map(|&page| reader.mark(Order::Found, (page, None)))
-        .transpose()?;
+    let next = reader.search_urls(from, host, finder(text), |found| {
+        pages.extend(found.into_iter().filter(is_wanted));
+        if pages.len() > SHOWN || began.elapsed() >= patience {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })?;
+    let last = if pages.len() > SHOWN {
+        pages.truncate(SHOWN);
+        pages.last().copied()
+    } else {
+        next.map(|next| PageId(next.0.saturating_sub(1)))
+    };
+    let more = last.map(|last| reader.mark(Order::Found, (last, None)));
     Ok(Listed {
+        is_partial: last.is_some() && pages.len() < SHOWN,
         pages,
-        more,
-        is_partial: false,
+        more: more.transpose()?,
     })
+}
+
+/// Looks at the URLs of pages in order until a page is full or the time is up.
+fn search_sorted(
+    reader: &Reader,
+    wanted: &Wanted,
+    order: Order,
+    text: &str,
+    mut after: Option<Mark>,
+    patience: Duration,
+) -> storage::Result<Listed> {
+    let began = Instant::now();
+    let has = finder(text);
+    let (mut pages, mut part) = (Vec::new(), LEAST_PART);
+    loop {
+        let found = reader.select(wanted, order, part, after.as_ref())?;
+        for (at, (&page, mark)) in found.pages.iter().zip(found.marks).enumerate() {
+            if reader.address(page).is_ok_and(|known| has(&known.url)) {
+                pages.push(page);
+            }
+            let is_full = pages.len() >= SHOWN;
+            if is_full || at % 256 == 255 && began.elapsed() >= patience {
+                return Ok(Listed {
+                    pages,
+                    more: Some(mark),
+                    is_partial: !is_full,
+                });
+            }
+        }
+        if found.more.is_none() {
+            return Ok(Listed {
+                pages,
+                more: None,
+                is_partial: false,
+            });
+        }
+        after = found.more;
+        // each part goes through all pages: the fewer parts, the better, if the text is rare
+        part = (part * 2).min(MOST_PART);
+    }
 }
 
 /// Finds a text in URLs, written small or large; much faster than looking letter by letter.
@@ -209,6 +227,7 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
         .get("after")
         .and_then(|text| read_place(&reader, order, text));
     let is_first = after.is_none();
+    let known = reader.page_count()?;
     let listed = list(&reader, &wanted, order, field("q"), after)?;
     let rows: Vec<Row> = (listed.pages.iter())
         .filter_map(|&id| Row::of(&reader, id).ok())
@@ -241,9 +260,10 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
             }
             button { "Show" }
         }
-        div id="list" data-live=[is_first.then_some("log")] {
+        // what a search found so far is not loaded anew
+        div id="list" data-found data-live=[(is_first && !listed.is_partial).then_some("log")] {
             p.quiet {
-                (desk::terminal::count(u64::from(reader.page_count()?), "page")) " known"
+                (desk::terminal::count(u64::from(known), "page")) " known"
                 @if let Some(host) = host { "; those of " b { (shown(host)) } " (" a href=(at("", "")) { "show all" } ")" }
                 "."
             }
@@ -251,9 +271,15 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
             @if !rows.is_empty() { (table_of(&rows)) }
             p.paging {
                 @if !is_first { a href=(at(field("host"), "")) { "First" } " " }
-                @if let Some(more) = &listed.more { a href=(at(field("host"), &place_text(more))) {
-                    @if listed.is_partial { "Search further" } @else { "Next" }
-                } }
+                @if let Some(more) = &listed.more {
+                    @let next = at(field("host"), &place_text(more));
+                    @if listed.is_partial {
+                        @if order == Order::Found {
+                            "Searched " (number(u64::from(more.place().0.0) + 1)) " of " (number(u64::from(known))) " pages. "
+                        }
+                        a href=(next) data-further { "Go on searching" }
+                    } @else { a href=(next) { "Next" } }
+                }
             }
         }
     };
@@ -292,6 +318,82 @@ fn table_of(rows: &[Row]) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use storage::{Batch, Candidate, Durability, HostId, PageRow, Store, StoreOptions};
+
+    const PAGES: u32 = 9000;
+
+    /// Every hundredth page has the word, every second one a visit.
+    fn store(directory: &std::path::Path) -> Reader {
+        let options = StoreOptions {
+            durability: Durability::Buffered,
+            ..StoreOptions::default()
+        };
+        let mut store = Store::open(directory, options).unwrap();
+        let host = store.host("http://a.test").unwrap();
+        let mut batch = Batch::default();
+        for number in 0..PAGES {
+            let word = if number % 100 == 7 { "Needle" } else { "hay" };
+            let url = format!("http://a.test/{word}/{number}");
+            let candidate = Candidate {
+                key: &url,
+                url: &url,
+                host,
+                depth: 0,
+                from: None,
+                at: 0,
+            };
+            store.admit(&[candidate]).unwrap();
+            let row = PageRow {
+                state: PageState::Live,
+                last_visit: Some(i64::from(number % 977)),
+                ..PageRow::default()
+            };
+            if number % 2 == 1 {
+                batch.pages.push((PageId(number), row));
+            }
+        }
+        store.commit(&batch).unwrap();
+        drop(store);
+        Reader::open(directory).unwrap()
+    }
+
+    #[test]
+    fn a_search_without_time_goes_on_where_it_stopped() {
+        let directory = tempfile::tempdir().unwrap();
+        let reader = store(directory.path());
+        let of_one_host = Wanted {
+            hosts: Some([HostId(0)].into()),
+            ..Wanted::default()
+        };
+        for wanted in [Wanted::default(), of_one_host] {
+            for order in [Order::Found, Order::Url, Order::Visit] {
+                let (mut found, mut after, mut slices) = (Vec::new(), None, 0);
+                loop {
+                    let (wanted, text, none) = (&wanted, "needle", Duration::ZERO);
+                    let listed = match order {
+                        Order::Found => search_as_found(&reader, wanted, text, after, none),
+                        _ => search_sorted(&reader, wanted, order, text, after, none),
+                    };
+                    let listed = listed.unwrap();
+                    assert!(listed.pages.len() <= SHOWN);
+                    let is_full = listed.pages.len() == SHOWN;
+                    found.extend(listed.pages);
+                    slices += 1;
+                    after = listed.more;
+                    if after.is_none() {
+                        break;
+                    }
+                    assert_eq!(listed.is_partial, !is_full);
+                }
+                assert!(slices > 2, "{order:?}: {slices}");
+                let all = reader.select(&wanted, order, PAGES as usize, None).unwrap();
+                let has = |page: &PageId| page.0 % 100 == 7;
+                let expected: Vec<PageId> = all.pages.into_iter().filter(has).collect();
+                assert_eq!(found, expected, "{order:?}");
+            }
+        }
+    }
 
     #[test]
     fn letters_match_in_any_case() {

@@ -269,7 +269,7 @@ async fn make(asked: Asked, window: &Arc<House>) -> Response<Body> {
     let busy = || {
         finish(Answer::words(
             StatusCode::SERVICE_UNAVAILABLE,
-            "Too much is asked for at once.",
+            "Too many requests at once.",
         ))
     };
     let turn = timeout(MAKING, window.at_work.clone().acquire_owned()).await;
@@ -302,7 +302,7 @@ fn live(window: &House) -> Response<Body> {
     let Ok(seat) = window.listeners.clone().try_acquire_owned() else {
         return finish(Answer::words(
             StatusCode::SERVICE_UNAVAILABLE,
-            "Too many are listening.",
+            "Too many open connections.",
         ));
     };
     let beats = window.pulse.beats();

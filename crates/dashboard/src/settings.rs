@@ -56,7 +56,7 @@ impl Settings {
             )));
         }
         if token.is_none() && config.actions {
-            let why = "dashboard.actions = true: expected a token too (dashboard.token_file or \
+            let why = "dashboard.actions = true: needs a token too (dashboard.token_file or \
                        dashboard.token_env)";
             return Err(Refused(why.into()));
         }
@@ -65,8 +65,7 @@ impl Settings {
             text => match Url::parse(text) {
                 Ok(url) if matches!(url.scheme(), "http" | "https") => Some(url),
                 _ => {
-                    let why =
-                        format!("dashboard.replay = {text:?}: expected a URL of http or https");
+                    let why = format!("dashboard.replay = {text:?}: expected an http or https URL");
                     return Err(Refused(why));
                 }
             },

@@ -6,7 +6,7 @@ mod style;
 pub mod ticks;
 
 use std::fmt::Write;
-use style::colours;
+use style::{colours, is_bound};
 pub use style::{marker, robot_colour};
 use ticks::{label, ticks};
 
@@ -21,7 +21,7 @@ const PLOT_HEIGHT: f64 = HEIGHT - TOP - BOTTOM;
 /// Lines with more points are curves, and have no markers.
 const MOST_MARKERS: usize = 24;
 /// Characters of a legend entry before it is broken into a further row.
-const LEGEND_CHARACTERS: usize = 24;
+const LEGEND_CHARACTERS: usize = 22;
 /// How values are laid out along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
@@ -92,7 +92,8 @@ pub struct Line {
 impl Line {
     /// Whether its points were measured one by one.
     fn has_markers(&self) -> bool {
-        self.points.len() <= MOST_MARKERS && self.stroke == Stroke::Solid
+        let is_found = self.stroke != Stroke::Dotted && !is_bound(self);
+        is_found && self.points.len() <= MOST_MARKERS
     }
 }
 
@@ -408,8 +409,12 @@ mod tests {
     #[test]
     fn what_was_measured_has_markers_and_intervals_that_stay_within_the_plot() {
         let mut measured = chart("line");
+        measured.lines[0].stroke = Stroke::Dotted;
         assert!(!measured.to_svg().contains("<circle"));
-        measured.lines[0].stroke = Stroke::Solid;
+        measured.lines[0].stroke = Stroke::Dashed;
+        measured.lines[0].name = "polite bound".to_owned();
+        assert!(!measured.to_svg().contains("<circle"));
+        measured.lines[0].name = "line".to_owned();
         measured.lines[0].errors = vec![0.1, 0.1, 9.0];
         let svg = measured.to_svg();
         // two points, the third is not finite; and one in the legend

@@ -56,7 +56,7 @@ impl Hosts {
     ) -> Result<Self> {
         if links.is_dir() {
             if let Some(pages) = pages {
-                let reason = "is one list of pages too many: the crawl has its own";
+                let reason = "is not needed: the crawl has its own list of pages";
                 return Err(BadInput::file(pages, reason).into());
             }
             return crawled(links);
@@ -168,7 +168,7 @@ impl Hosts {
                     let name = &self.names[from as usize];
                     let otherwise = match pages {
                         Some(_) => "",
-                        None => ", --self-links pages take it for its pages",
+                        None => ", --self-links pages counts them as its pages",
                     };
                     let reason = format!(
                         "host '{name}' links to itself; --self-links ignore would leave that \

@@ -100,7 +100,7 @@ fn open(path: &Path) -> io::Result<File> {
     })?;
     let is_ours = |found: &Metadata| found.is_file() && found.nlink() == 1;
     if !is_ours(&file.metadata()?) {
-        return Err(refused("is no file of its own"));
+        return Err(refused("is not a regular file"));
     }
     Ok(file)
 }

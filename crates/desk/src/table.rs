@@ -129,7 +129,7 @@ impl Table {
         for (k, column) in self.header.iter().enumerate() {
             let name = String::from_utf8_lossy(column);
             if self.header[..k].contains(column) {
-                let reason = format!("the column '{name}' stands twice in the header");
+                let reason = format!("the column '{name}' appears twice in the header");
                 return Err(BadInput::at(&self.path, line, reason).into());
             }
         }
@@ -239,13 +239,13 @@ impl Table {
             }
             ErrorKind::Io(error) if is_broken_gzip(&error) => {
                 let line = self.line_of(Some(self.reader.position()));
-                let reason = format!("is not sound gzip after this line: {error}");
+                let reason = format!("is not valid gzip after this line: {error}");
                 BadInput::at(&self.path, line, reason).into()
             }
             ErrorKind::Io(error) => Err::<(), _>(error)
                 .with_context(|| format!("cannot read {}", self.path.display()))
                 .unwrap_err(),
-            other => BadInput::file(&self.path, format!("is not sound CSV: {other:?}")).into(),
+            other => BadInput::file(&self.path, format!("is not valid CSV: {other:?}")).into(),
         }
     }
 }
@@ -278,7 +278,7 @@ fn open(path: &Path, progress: &'static str) -> Result<(Box<dyn Read>, ProgressB
         Box::new(bytes)
     };
     let mut start = first(&mut bytes, BYTE_ORDER_MARK.len())
-        .map_err(|error| BadInput::file(path, format!("is not sound gzip: {error}")))?;
+        .map_err(|error| BadInput::file(path, format!("is not valid gzip: {error}")))?;
     if start == BYTE_ORDER_MARK {
         start.clear();
     }

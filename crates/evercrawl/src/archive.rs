@@ -162,7 +162,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         if *refetch {
             writeln!(
                 out,
-                "{} are fetched again by the next crawl",
+                "the next crawl fetches {} again",
                 grouped(refetched as usize)
             )?;
         } else if !found.lost.is_empty() {
@@ -199,7 +199,7 @@ fn prune_archive(data: &Data, asked: Keep, json: bool) -> Result<()> {
         asked
     };
     if keep.is_all() {
-        let what = "nothing says what to keep: --keep-versions, --keep-days or --max-bytes, or the same in the configuration";
+        let what = "what should be kept? Give --keep-versions, --keep-days or --max-bytes, or set them in the configuration";
         return Err(crate::bad_input::BadInput(what.into()).into());
     }
     data.reader()?;
@@ -233,7 +233,7 @@ fn prune_archive(data: &Data, asked: Keep, json: bool) -> Result<()> {
         let [before, after] = [pruned.before, pruned.after].map(crate::crawl::bytes);
         writeln!(
             out,
-            "{versions} versions taken out; {before} before, {after} now"
+            "{versions} versions removed; {before} before, {after} now"
         )?;
     }
     out.flush()?;

@@ -144,7 +144,7 @@ impl How<'_> {
         if config.identity.contact().is_none() && config.identity.user_agent.is_empty() {
             warn(
                 self.json,
-                "no contact is configured, and servers are told so: set identity.contact or --contact, so that \
+                "no contact is configured, and the User-Agent says so: set identity.contact or --contact, so that \
                  webmasters can reach you",
             );
         }
@@ -198,7 +198,7 @@ impl How<'_> {
         beside(&config)?;
         screen.end(&status)?;
         if let Some(limit) = &status.limit {
-            let text = format!("the crawl ended by its limit: {limit}");
+            let text = format!("the crawl reached its limit: {limit}");
             warn(self.json, &text);
         }
         if let Some(why) = hopeless {
@@ -268,11 +268,11 @@ fn tell_missing(missing: &missing::Missing, json: bool) -> Result<()> {
     let (unreached, failed) = (missing.unreached, missing.count - missing.unreached);
     let failed = (failed > 0).then(|| {
         let pages = terminal::count(failed, "page");
-        format!("{pages} in scope could not be had")
+        format!("{pages} in scope could not be fetched")
     });
     let unreached = (unreached > 0).then(|| {
         let pages = terminal::count(unreached, "page");
-        format!("{pages} not reached before the end: the next start goes on there")
+        format!("{pages} not reached before the end: the next start continues there")
     });
     let what: Vec<String> = failed.into_iter().chain(unreached).collect();
     Err(anyhow!("{}", what.join("; ")))

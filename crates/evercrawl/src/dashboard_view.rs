@@ -25,7 +25,7 @@ pages, each with its visits, its versions and the reason for its next visit; and
 can be read without JavaScript; with it, the pages keep themselves up to date.
 
 Only this machine can reach it unless --listen names another address, which needs a token: dashboard.token_file or \
-dashboard.token_env in the configuration. With dashboard.actions, whoever knows the token may also act.
+dashboard.token_env in the configuration. With dashboard.actions, the token also allows actions.
 
 Examples:
   evercrawl dashboard --data mirror
@@ -134,7 +134,7 @@ pub fn show(
     {
         warn(
             json,
-            "the dashboard is served without encryption: whoever is on the way can read the token; a proxy with TLS helps",
+            "the dashboard is served without encryption: anyone on the network path can read the token; put a proxy with TLS in front of it",
         );
     }
     Ok(shown)

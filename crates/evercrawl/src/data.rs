@@ -129,7 +129,7 @@ impl Data {
 
     fn absent(&self, what: &str) -> anyhow::Error {
         let reason = format!(
-            "no {what} here; `evercrawl crawl URL` begins a crawl, --data names the directory of one"
+            "no {what} here; `evercrawl crawl URL` starts a crawl, --data names the directory of an existing one"
         );
         BadInput::file(&self.directory, reason).into()
     }

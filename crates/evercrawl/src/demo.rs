@@ -39,7 +39,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// Keep page table and archive here instead of throwing them away
+    /// Keep the page table and archive here instead of deleting them
     #[arg(long, value_name = "DIRECTORY")]
     data: Option<PathBuf>,
 
@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         summary.text()
     })?;
     if stop.load(Ordering::Relaxed) {
-        complain("warning", "interrupted: the figures are of the time so far");
+        complain("warning", "interrupted: the figures cover the time so far");
         return Err(Interrupted.into());
     }
     Ok(())

@@ -85,7 +85,7 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// What is known of pages; or the archive's records.
+    /// What is known about pages, or the archive's records.
     Pages,
     /// The main text of each page's last version, with title, description, language and dates.
     Text,
@@ -150,7 +150,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 let pages = crate::terminal::grouped(left.no_text as usize);
                 complain(
                     "warning",
-                    &format!("{pages} pages are no text and were left out"),
+                    &format!("{pages} pages are not text and were left out"),
                 );
             }
             left.damaged

@@ -27,7 +27,7 @@ Examples:
 
 /// Print the stored copy of a page: its body or its HTTP headers.
 ///
-/// The last version, or the one that held at a given time, without its content encoding (gzip and
+/// The last version, or the one of a given time, without its content encoding (gzip and
 /// others).
 #[derive(clap::Args)]
 #[command(after_help = MORE)]
@@ -68,9 +68,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut copies = versions.iter().filter(|(_, entry)| entry.is_copy());
     let Some((archive, entry)) = copies.clone().rfind(|version| is_of(version, at)) else {
         let first = copies.next().map(taken);
-        let first =
-            first.ok_or_else(|| anyhow!("no copy of {url} is kept, only that there was none"))?;
-        bail!("no copy from that time: the first is of {}", Moment(first));
+        let first = first.ok_or_else(|| {
+            anyhow!("there is no copy of {url}, only a record that it was missing")
+        })?;
+        bail!(
+            "no copy from that time; the first is from {}",
+            Moment(first)
+        );
     };
     let mut found = version(archive, entry.clone())?;
     if found.visit.kind() == "revisit" && found.original.is_none() {
@@ -96,7 +100,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         let content = found.original.unwrap_or(found.visit);
         if let Some(why) = content.header("WARC-Truncated") {
-            let cut = format!("the copy is not whole: it was cut ({})", plain(why));
+            let cut = format!("the copy is incomplete: it was cut ({})", plain(why));
             complain("warning", &cut);
         }
         if arguments.raw {
@@ -164,11 +168,11 @@ fn versions(data: &Data, text: &str) -> Result<(String, Versions)> {
         {
             bail!(
                 "the copy of {url} is in the archive {id} of the crawl that had it before; \
-                 archive.others may name the directory of that"
+                 set archive.others to its directory"
             );
         }
     }
-    bail!("no copy of {url} is kept; `evercrawl why` may tell the reason")
+    bail!("there is no copy of {url}; `evercrawl why` may tell the reason")
 }
 
 fn lookup_all(archives: &[PathBuf], url: &str) -> Result<Versions> {
@@ -196,7 +200,7 @@ fn print_text(arguments: &Arguments, found: Version, url: &str, limit: u64) -> R
     let copy = Copy::of(found.original.unwrap_or(found.visit), limit);
     let url = read_url(url)?;
     let document = copy.and_then(|copy| Document::of(&copy, &url, at));
-    let document = document.ok_or_else(|| anyhow!("this version has no text: it is no page"))?;
+    let document = document.ok_or_else(|| anyhow!("this version has no text: it is not a page"))?;
     let mut out = crate::data::output();
     if arguments.json {
         crate::data::json_line(&mut out, &document)?;
@@ -253,7 +257,7 @@ fn body(record: Record, limit: u64) -> Result<Bytes> {
             "warning",
             &format!("cut after {limit} bytes (fetch.max_decoded_bytes)"),
         ),
-        Some(Flaw::Ratio) => complain("warning", "cut: it unpacks to suspiciously much"),
+        Some(Flaw::Ratio) => complain("warning", "cut: it decompresses to suspiciously many bytes"),
         Some(Flaw::Broken) => complain("warning", "the content encoding is broken; this is a part"),
     }
     Ok(decoded.bytes)
@@ -278,7 +282,7 @@ fn for_terminal(bytes: &[u8]) -> Result<String, BadInput> {
         .ok()
         .filter(|text| !text.contains('\0'));
     let text = text.ok_or_else(|| {
-        BadInput("this is no UTF-8 text, and not for a terminal: redirect it to a file".into())
+        BadInput("this is not UTF-8 text and may garble a terminal: redirect it to a file".into())
     })?;
     Ok(shown(text))
 }

@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     store.commit(&unpacked.batch)?;
     if imported.unlearnt > 0 {
         let unlearnt = format!(
-            "what was learnt of {} pages is left behind: the clocks of the two crawls differ by {} s",
+            "what was learnt about {} pages is left out: the clocks of the two crawls differ by {} s",
             imported.unlearnt, imported.clocks_differ
         );
         complain("warning", &unlearnt);

@@ -73,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 /// Over which time RTTs are taken.
 #[derive(clap::Args)]
 struct Window {
-    /// RTTs are medians over all answers of so long up to the newest result of a pair; 0 for the
+    /// How far back the median of a pair's answers reaches from its newest result; 0 for the
     /// newest result alone
     #[arg(long, value_name = "TIME", default_value = "7d")]
     window: Seconds,

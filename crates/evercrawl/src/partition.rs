@@ -33,13 +33,13 @@ use tables::Tables;
 
 const EXAMPLES: &str = "\
 Examples:
-  Divide a Web among the robots of a file, and write who gets what and the routing tables
+  Divide a Web among the robots of a file, and write the assignment and the routing tables
     evercrawl partition --links links.csv --robots robots.toml --out assignment.csv --tables tables
 
   The same with what a crawl found: its links, pages and addresses
     evercrawl partition --links evercrawl-data --robots robots.toml --out assignment.csv
 
-  A robot was added to the file: change as little as is worth it
+  A robot was added to the file: change as little as possible
     evercrawl partition --links links.csv --robots robots.toml --previous assignment.csv \\
         --out assignment.csv --report report.html
 

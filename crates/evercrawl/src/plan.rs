@@ -79,7 +79,7 @@ pub struct Arguments {
 
     /// How to divide the budget: uniform, proportional, cho, opt-polite, harmonic, age or wolf
     ///
-    /// uniform, proportional and cho know nothing of politeness; opt-polite is the optimum within
+    /// uniform, proportional and cho ignore politeness; opt-polite is the optimum within
     /// it; harmonic and age starve no page; wolf follows the pages' own histories. With --curve
     /// several may be given, separated by commas: the first makes the plan, all are drawn.
     #[arg(

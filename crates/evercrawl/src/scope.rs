@@ -37,7 +37,7 @@ Examples:
 
 /// Tell whether URLs are in the scope of a crawl, and by which rule.
 ///
-/// Goes by a configuration, by seeds on the command line, or by the settings of a crawl's last start.
+/// Uses a configuration, seeds on the command line, or the settings of a crawl's last start.
 #[derive(clap::Args)]
 #[command(after_help = MORE)]
 pub struct Arguments {

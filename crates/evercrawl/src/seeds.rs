@@ -89,7 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 unknown.into_iter().cloned().collect::<Vec<Url>>()
             })?;
             for url in &unknown {
-                complain("warning", &format!("{} is no seed", plain(url.as_str())));
+                complain("warning", &format!("{} is not a seed", plain(url.as_str())));
             }
             tell(&data, &format!("{} removed", urls.len() - unknown.len()))
         }
@@ -184,7 +184,7 @@ fn tell(data: &Data, done: &str) -> Result<()> {
         Asked::Answer(Ok(seeds)) => format!("the running crawl has {seeds} now"),
         Asked::Answer(Err(why)) => {
             return Err(BadInput(format!(
-                "{done}, but the running crawl goes on as before: {why}"
+                "{done}, but the running crawl continues as before: {why}"
             ))
             .into());
         }

@@ -174,7 +174,7 @@ impl View {
             row(
                 "cut",
                 &format!(
-                    "{} too long to follow · {} not whole",
+                    "{} too long to follow · {} incomplete",
                     count(s.cut_links, "link"),
                     count(s.cut_bodies, "copy")
                 ),
@@ -232,7 +232,8 @@ impl View {
 
     fn state(&self) -> String {
         if self.silent {
-            return "running, but does not answer; this is what its data tell".into();
+            return "running, but does not answer; these figures come from its data directory"
+                .into();
         }
         match (self.status.running, self.last_visit) {
             (true, _) => format!("running for {}", duration(self.status.seconds)),
@@ -262,7 +263,7 @@ impl View {
         };
         let (never, copies) = (self.status.never_revisited, self.status.pages_fetched);
         let caution = if never >= copies {
-            "none was ever revisited: a guess".into()
+            "none was ever revisited, so this is a guess".into()
         } else {
             let never = grouped(never as usize);
             format!("{never} of {} never revisited", count(copies, "copy"))
@@ -307,9 +308,9 @@ fn rule_limit(limit: &robot::view::RuleLimit) -> String {
 fn webhook(hook: &robot::view::WebhookView) -> String {
     let refused = (hook.refused > 0).then(|| format!(" · {} refused", hook.refused));
     let lost = (hook.lost > 0).then(|| format!(" · {} lost to it", count(hook.lost, "visit")));
-    let failing = (hook.failing.as_ref()).map(|why| format!(" · tried again: {}", plain(why)));
+    let failing = (hook.failing.as_ref()).map(|why| format!(" · retrying: {}", plain(why)));
     format!(
-        "{} · {} told{}{}{}",
+        "{} · {} delivered{}{}{}",
         plain(&hook.to),
         hook.told,
         refused.unwrap_or_default(),

@@ -94,9 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     if let Some(Seconds(seconds)) = arguments.every {
         if seconds <= 0.0 {
-            return Err(
-                BadInput("--every: expected a time such as 10m, not none at all".into()).into(),
-            );
+            return Err(BadInput("--every: expected a time above 0, such as 10m".into()).into());
         }
         let every = format!("{seconds}s");
         config.revisit.least_interval.clone_from(&every);
@@ -127,7 +125,8 @@ fn check_directory(data: &Path) -> Result<()> {
     if kept.scope.reach == Reach::Page {
         return Ok(());
     }
-    let why = "a crawl of sites is kept here; pages are watched in a directory of their own: name one with --data";
+    let why =
+        "this directory holds a crawl of sites; choose another one for watched pages with --data";
     Err(BadInput::file(data, why).into())
 }
 
@@ -220,7 +219,7 @@ fn note_failure(failing: &mut HashSet<PageId>, reader: &Reader, seen: &Observati
     {
         let cause = robot::cause::word(cause);
         let text = format!(
-            "{} could not be had ({cause}); it is tried again",
+            "{} could not be fetched ({cause}); it will be retried",
             plain(&url)
         );
         crate::crawl::warn(json, &text);

@@ -161,7 +161,7 @@ fn bad_input_ends_with_code_2() {
             "--links links.csv --robots 4",
             "4 robots are more than the 3 hosts",
         ),
-        ("--politeness 15", "is no rule"),
+        ("--politeness 15", "is not a rule"),
         ("--method best", "is not a method"),
         ("--size 0", "expected a number"),
         ("--robots 0", "0 is not in"),

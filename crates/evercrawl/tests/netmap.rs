@@ -405,7 +405,7 @@ fn bad_input_ends_with_code_2_and_says_what() {
         ),
         (
             &["locate", "--no-dns", "--city-db", "unsound.mmdb"],
-            "unsound.mmdb: is not a sound MaxMind database",
+            "unsound.mmdb: is not a valid MaxMind database",
         ),
         (
             &["locate", "--no-dns", "--as-db", "absent.mmdb"],
@@ -451,7 +451,7 @@ fn bad_input_ends_with_code_2_and_says_what() {
             &["export", "--rtt", "x.csv", "--places", "./x.csv"],
             "x.csv: cannot take both",
         ),
-        (&["sql", " "], "there is no question"),
+        (&["sql", " "], "it contains no query"),
         (
             &["sample-size", "--sigma", "1e200", "--margin", "1e-200"],
             "more samples than can be counted",

@@ -247,7 +247,7 @@ fn bad_gzip_and_missing_files_are_bad_input() {
     let desk = Desk::with(&[("cut.gz", &cut), ("pages.csv", FIVE.as_bytes())]);
     let refused = desk.refused("--pages cut.gz --budget 5/day");
     assert!(
-        refused.contains("cut.gz:") && refused.contains("is not sound gzip"),
+        refused.contains("cut.gz:") && refused.contains("is not valid gzip"),
         "{refused}"
     );
     assert!(

@@ -271,7 +271,7 @@ fn a_robots_txt_that_cannot_be_had_is_counted_by_its_cause() {
     let ended = crawler.start(&["--once", "--json"]).within(60);
     // three tries, then the end, which says what is missing and why
     assert_eq!(ended.failures("connect-refused"), 3);
-    ended.failed(1, &["missing", "robots.txt cannot be had"]);
+    ended.failed(1, &["missing", "robots.txt cannot be fetched"]);
 }
 
 #[test]

@@ -66,12 +66,12 @@ fn what_does_not_fit_is_counted_and_told() {
     assert_eq!(ended.figures().cut_links, 1);
     assert_eq!(ended.figures().cut_bodies, 1);
     let status = asked(&crawler, &["status"]);
-    let told = "1 link too long to follow · 1 copy not whole";
+    let told = "1 link too long to follow · 1 copy incomplete";
     assert!(status.contains(told), "{status}");
     let why = asked(&crawler, &["why", &server.url("/")]);
     assert!(why.contains("1 link on it too long to follow"), "{why}");
     let why = asked(&crawler, &["why", &server.url("/big")]);
-    assert!(why.contains("the copy is not whole"), "{why}");
+    assert!(why.contains("the copy is incomplete"), "{why}");
     let why = asked(&crawler, &["why", &server.url("/short")]);
     assert!(!why.contains("cut"), "{why}");
     // the link to it stood behind the end of the copy: that no page links to it would be too much said

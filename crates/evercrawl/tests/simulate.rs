@@ -273,7 +273,7 @@ fn bad_input_ends_with_2_and_says_where() {
     );
     check(
         &["--trace", &path("cut.csv.gz")],
-        "is not sound gzip after this line",
+        "is not valid gzip after this line",
     );
     check(&["--trace", &path("absent.csv")], "absent.csv");
     check(

@@ -113,7 +113,7 @@ pub(crate) async fn secure(
         return Ok(Connection::Http1(Stream::Plain(stream)));
     }
     let name = ServerName::try_from(target.host.clone())
-        .map_err(|_| FetchError::tls("not a name certificates can have"))?;
+        .map_err(|_| FetchError::tls("not a name that a certificate can have"))?;
     let stream = TlsConnector::from(tls.clone())
         .connect(name, stream)
         .await

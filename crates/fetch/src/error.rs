@@ -46,7 +46,7 @@ pub enum FetchError {
     #[error("given up: too slow while others waited")]
     GivenUp,
     /// The gate did not let the request pass: nothing of it was sent.
-    #[error("the server may not be asked now")]
+    #[error("no request may be sent to this server now")]
     Barred,
 }
 

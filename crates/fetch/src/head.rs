@@ -200,7 +200,9 @@ pub(crate) fn framing(head: &Head, to_head: bool) -> Result<(Framing, bool), Fet
             continue;
         }
         if chunked || !coding.eq_ignore_ascii_case(b"chunked") {
-            return Err(FetchError::protocol("transfer encoding not asked for"));
+            return Err(FetchError::protocol(
+                "transfer encoding that was not requested",
+            ));
         }
         chunked = true;
     }

@@ -53,7 +53,7 @@ impl Proxy {
             _ => return Err(expected),
         };
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("the login does not belong there, but into a file or the environment");
+            return Err("the login belongs in a file or the environment, not here");
         }
         let host = url.host_str().filter(|host| !host.is_empty());
         let bare = matches!(url.path(), "" | "/") && url.query().is_none();

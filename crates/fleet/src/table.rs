@@ -146,26 +146,26 @@ impl FromStr for Written {
         }
         let text = lines.after("group")?;
         let Some(Member::Group(group)) = member(text) else {
-            return lines.wrong(format!("{text:?} is no group; expected one like g1"));
+            return lines.wrong(format!("{text:?} is not a group; expected one like g1"));
         };
         let text = lines.after("version")?;
         let Some(version) = version(text) else {
-            return lines.wrong(format!("{text:?} is no version; expected one like v7.2"));
+            return lines.wrong(format!("{text:?} is not a version; expected one like v7.2"));
         };
         let mut members = Vec::new();
         for text in lines.after("members")?.split_whitespace() {
             match member(text) {
                 Some(member) if !members.contains(&member) => members.push(member),
-                Some(_) => return lines.wrong(format!("{text} stands there twice")),
+                Some(_) => return lines.wrong(format!("{text} appears twice")),
                 None => {
                     let expected = "expected a robot like r3 or a group like g5";
-                    return lines.wrong(format!("{text:?} is no member; {expected}"));
+                    return lines.wrong(format!("{text:?} is not a member; {expected}"));
                 }
             }
         }
         let text = lines.after("entries")?;
         let Some(entries) = number(text) else {
-            return lines.wrong(format!("{text:?} is no number of entries"));
+            return lines.wrong(format!("{text:?} is not a number of entries"));
         };
         let mut table: Vec<(Block, Member)> = Vec::new();
         let mut known = std::collections::BTreeSet::new();
@@ -183,7 +183,7 @@ impl FromStr for Written {
                 return lines.wrong(format!("{to:?} is not among the members"));
             };
             if !known.insert(prefix) {
-                return lines.wrong(format!("{prefix} stands there twice"));
+                return lines.wrong(format!("{prefix} appears twice"));
             }
             table.push((Block(prefix), to));
         }

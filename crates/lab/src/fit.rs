@@ -22,13 +22,13 @@ Examples:
 
 Files, plain or gzipped, with a header:
   TRACE    item_id,timestamp_seconds   when each item changed
-  --items  item_id,server[,weight]     where each item lives (`host` will do)
+  --items  item_id,server[,weight]     where each item lives (or `host`)
 
-Of a crawl, TRACE is its data directory: its visits tell between which two of them a page changed.
+For a crawl, TRACE is its data directory: its visits show between which two of them a page changed.
 
 Exit codes: 0 success, 1 failure, 2 bad input.";
 
-/// Tell what kind of changes a history has: models, rates, servers, the rhythm of days.
+/// Tell what kind of changes a history has: models, rates, servers, daily rhythm.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

@@ -24,9 +24,9 @@ use clap::ValueEnum;
 use desk::bad_input::BadInput;
 use desk::interrupt::Interrupted;
 use desk::terminal;
-use lab::Lab;
+use lab::{Lab, Record};
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 const EXAMPLES: &str = "\
@@ -34,6 +34,7 @@ Examples:
   evercrawl reproduce all --quick --out results
   evercrawl reproduce freshness-wikipedia --trace changes.csv.gz
   evercrawl reproduce default --trace legal=changes.csv.gz,items.csv.gz --trace casks.csv.gz
+  evercrawl reproduce default --redraw experiments/default/recorded
 
 Each experiment prints what was published, what came out here and a verdict, and writes raw rows
 (CSV), plots (SVG) and a README.md with command, seed and data to a folder of its name.
@@ -57,19 +58,23 @@ pub struct Arguments {
     #[arg(long)]
     full: bool,
 
-    /// A recorded history of changes, [NAME=]CSV[,ITEMS]; of freshness-wikipedia the first is the
-    /// encyclopedia's, of which figures were published
+    /// A recorded history of changes, [NAME=]CSV[,ITEMS]; for freshness-wikipedia, the first is the
+    /// encyclopedia that the published figures are about
     #[arg(long, value_name = "TRACE")]
     trace: Vec<TraceFile>,
 
     /// Recorded data for RTTs, origins and the partitions: a folder that has latency/ and
-    /// graphs/; by default that of the environment variable `EVERCRAWL_DATA`
+    /// graphs/; by default, the environment variable `EVERCRAWL_DATA` names it
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 
     /// Where to write
     #[arg(long, value_name = "DIR", default_value = "experiments")]
     out: PathBuf,
+
+    /// Draw the plots of kept rows again, into their folder, without running anything
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["quick", "full", "trace", "data", "out"])]
+    redraw: Option<PathBuf>,
 
     /// The seed of all randomness
     #[arg(long, default_value_t = 1)]
@@ -82,7 +87,7 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
-    /// Print what there is
+    /// List the experiments
     List,
     /// Bounds and policies on a generated repository of the published shape
     FreshnessWebbase,
@@ -92,9 +97,9 @@ enum What {
     Factors,
     /// Three closed forms against simulation
     Classical,
-    /// RTTs that nobody measured, by shortest path and by coordinates
+    /// Unmeasured RTTs, by shortest path and by coordinates
     RttApproximation,
-    /// How many of the robots have to probe
+    /// How many robots must probe
     ProbingOrigins,
     /// Policies that learn against those that know
     Learning,
@@ -102,11 +107,11 @@ enum What {
     Default,
     /// What partitions of a national web are worth, by formula
     PartitionAlgebraic,
-    /// What they are worth when it is downloaded
+    /// What they are worth in a download
     PartitionDownload,
     /// The preference of links against nearness, and its Pareto front
     PartitionPreferences,
-    /// How soon the important pages are had, by the order of first visits
+    /// How soon the important pages are fetched, by the order of first visits
     FirstVisits,
     /// First visits by what URLs say, where there are fewer visits than pages
     ColdPages,
@@ -213,7 +218,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     {
         terminal::complain(
             "warning",
-            "interrupted: of this experiment nothing was written",
+            "interrupted: nothing was written for this experiment",
         );
     }
     outcome
@@ -235,6 +240,9 @@ fn reproduce(arguments: &Arguments) -> Result<()> {
             "--trace belongs to freshness-wikipedia, default and cold-pages".to_owned(),
         )
         .into());
+    }
+    if let Some(folder) = &arguments.redraw {
+        return redraw(arguments.what, folder);
     }
     let mut lab = Lab::new(
         arguments.quick,
@@ -273,6 +281,34 @@ fn reproduce(arguments: &Arguments) -> Result<()> {
         terminal::print(&(serde_json::to_string_pretty(&results)? + "\n"))?;
     }
     Ok(())
+}
+
+/// Draws the plots of an experiment anew from its rows.
+fn redraw(what: What, folder: &Path) -> Result<()> {
+    let read = |name: &str| {
+        let path = folder.join(name);
+        std::fs::read_to_string(&path).map_err(|error| BadInput::file(&path, error.to_string()))
+    };
+    let rows = || -> Result<Vec<Record>> {
+        let rows = read("rows.csv")?;
+        let rows = csv::Reader::from_reader(rows.as_bytes());
+        let rows: Result<Vec<Record>, _> = rows.into_deserialize().collect();
+        rows.map_err(|error| BadInput::file(&folder.join("rows.csv"), error.to_string()).into())
+    };
+    let charts = match what {
+        What::FreshnessWebbase => webbase::charts(&rows()?),
+        What::FreshnessWikipedia => wikipedia::charts(&rows()?),
+        What::Factors => factors::charts(),
+        What::Classical => classical::charts(&rows()?, &read("closed-forms.csv")?)?,
+        What::Learning => learning::charts(&rows()?),
+        What::Default => default::charts(&rows()?),
+        _ => {
+            let reason = "--redraw is for freshness-webbase, freshness-wikipedia, factors, \
+                          classical, learning and default";
+            return Err(BadInput(reason.to_owned()).into());
+        }
+    };
+    outcome::draw(folder, &charts)
 }
 
 fn list() -> String {

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Why nobody can be asked.
 #[derive(Debug, thiserror::Error)]
-#[error("no name server can be asked: {0}")]
+#[error("no name server answers: {0}")]
 pub struct Error(String);
 
 /// Asks a name server, one question at a time.

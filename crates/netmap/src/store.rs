@@ -32,10 +32,10 @@ pub enum Error {
     #[error("is a database, but not a map: it has other tables")]
     Foreign,
     /// No question at all.
-    #[error("there is no question in it: expected SQL such as SELECT * FROM hosts")]
+    #[error("it contains no query: expected SQL such as SELECT * FROM hosts")]
     Empty,
     /// A question that would change the map.
-    #[error("only questions are allowed: {0} would change the map")]
+    #[error("only queries are allowed: {0} would change the map")]
     NotReadOnly(String),
 }
 

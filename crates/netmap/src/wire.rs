@@ -51,7 +51,7 @@ impl FromStr for Method {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|method| method.name() == text);
-        found.ok_or_else(|| format!("'{text}' is no method: expected icmp, udp or tcp"))
+        found.ok_or_else(|| format!("'{text}' is not a method: expected icmp, udp or tcp"))
     }
 }
 

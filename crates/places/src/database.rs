@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// A database that cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: is not a sound MaxMind database: {cause}", path.display())]
+#[error("{}: is not a valid MaxMind database: {cause}", path.display())]
 pub struct DatabaseError {
     path: PathBuf,
     cause: MaxMindDbError,

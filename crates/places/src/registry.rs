@@ -147,24 +147,28 @@ fn range(line: &str) -> Result<Option<(u128, u128, [u8; 2])>, String> {
         [a, b] if a.is_ascii_alphabetic() && b.is_ascii_alphabetic() => {
             [a.to_ascii_uppercase(), b.to_ascii_uppercase()]
         }
-        _ => return Err(format!("'{country}' is no country: expected two letters")),
+        _ => {
+            return Err(format!(
+                "'{country}' is not a country: expected two letters"
+            ));
+        }
     };
     let (first, count) = if kind == "ipv4" {
         let start: Ipv4Addr = start
             .parse()
-            .map_err(|_| format!("'{start}' is no IPv4 address"))?;
+            .map_err(|_| format!("'{start}' is not an IPv4 address"))?;
         let count = value
             .parse::<u64>()
             .ok()
             .filter(|n| (1..=1 << 32).contains(n));
-        let count = count.ok_or_else(|| format!("'{value}' is no number of addresses"))?;
+        let count = count.ok_or_else(|| format!("'{value}' is not a number of addresses"))?;
         (number(start.into()), u128::from(count))
     } else {
         let start: Ipv6Addr = start
             .parse()
-            .map_err(|_| format!("'{start}' is no IPv6 address"))?;
+            .map_err(|_| format!("'{start}' is not an IPv6 address"))?;
         let length = value.parse::<u32>().ok().filter(|n| (1..=128).contains(n));
-        let length = length.ok_or_else(|| format!("'{value}' is no length of a prefix"))?;
+        let length = length.ok_or_else(|| format!("'{value}' is not a prefix length"))?;
         (number(start.into()), 1 << (128 - length))
     };
     Ok(Some((first, first.saturating_add(count - 1), country)))

@@ -12,8 +12,7 @@ use url::{Host, Url};
 /// So many seeds are named where none can be fetched.
 const NAMED: usize = 5;
 /// For those whose configuration is older than the meaning of `include`.
-const INCLUDE: &str =
-    "scope.include restricts what seeds reach; what is to be in besides belongs into scope.also";
+const INCLUDE: &str = "scope.include restricts what seeds reach; use scope.also to add more";
 
 /// A seed that cannot be fetched with these settings, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,7 +148,7 @@ fn not_public(address: IpAddr) -> String {
     let bits = if address.is_ipv4() { 32 } else { 128 };
     format!(
         "its address {address} is not public; --allow-private, or fetch.allow_networks = \
-         [\"{address}/{bits}\"], lets it be contacted"
+         [\"{address}/{bits}\"], allows it"
     )
 }
 

@@ -78,27 +78,25 @@ pub fn word(code: u8) -> &'static str {
 pub fn advice(code: u8) -> Option<&'static str> {
     Some(match code {
         NO_SUCH_NAME => "is the name right?",
-        11..=13 => "is there a network? fetch.dns_server names another server to ask",
+        11..=13 => "is there a network? fetch.dns_server sets another DNS server",
         ADDRESS => {
-            "not public, or not among scope.addresses; --allow-private or fetch.allow_networks lets it be contacted"
+            "not public, or not among scope.addresses; --allow-private or fetch.allow_networks allows it"
         }
-        NAME => "a name of a private network; fetch.allow_networks lets such networks be contacted",
+        NAME => "a name of a private network; fetch.allow_networks allows such networks",
         30 => "nothing listens there; is the port right?",
         40 => "a certificate of your own goes into fetch.extra_roots",
-        50..=52 => "fetch.connect_seconds, first_byte_seconds and body_seconds allow for more time",
-        53 | TOO_SLOW => "fetch.least_bytes_per_second and body_seconds allow for more time",
-        64 => "fetch.proxy, or the proxy of a rule, does not do what is asked; -v logs why",
-        REFUSED => {
-            "the server does not give it to us (401, 403, …); [[rules]] send credentials along"
-        }
-        TOO_MANY => "429: asked too often; politeness.interval makes the pauses longer",
-        ROBOTS => "robots.txt forbids it; politeness.robots = false only on servers of your own",
+        50..=52 => "fetch.connect_seconds, first_byte_seconds and body_seconds allow more time",
+        53 | TOO_SLOW => "fetch.least_bytes_per_second and body_seconds allow more time",
+        64 => "fetch.proxy, or the proxy of a rule, does not work as expected; -v logs why",
+        REFUSED => "the server refuses it (401, 403, …); [[rules]] can send credentials",
+        TOO_MANY => "429: too many requests; politeness.interval sets longer pauses",
+        ROBOTS => "robots.txt forbids it; use politeness.robots = false only on your own servers",
         OUT_OF_SCOPE => "`evercrawl scope URL` tells by which rule",
         RULE_LIMIT => {
             "most_pages or most_bytes of a rule is reached; `evercrawl why URL` tells which"
         }
         PLACE => {
-            "scope.places leaves out its country, or nobody knows it; [places] names who is asked"
+            "scope.places excludes its country, or the country is unknown; [places] names the sources"
         }
         TYPE => "scope.types says which content types are wanted",
         _ => return None,

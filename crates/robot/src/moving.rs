@@ -50,7 +50,7 @@ pub enum Refused {
     Host(String, serde_json::Error),
     #[error("what is said of the whole is not readable: {0}")]
     About(serde_json::Error),
-    #[error("{0:?} is no URL of {1}")]
+    #[error("{0:?} is not a URL of {1}")]
     Url(String, String),
 }
 

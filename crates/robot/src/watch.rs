@@ -47,7 +47,7 @@ impl Rule {
                 (
                     key,
                     pattern.clone(),
-                    format!("no regular expression: {}", in_a_line(&error)),
+                    format!("not a regular expression: {}", in_a_line(&error)),
                 )
             })
         };

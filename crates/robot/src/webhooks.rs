@@ -235,7 +235,7 @@ impl Hook {
         }
         tracing::warn!(
             page = page.0,
-            "a page cannot be read: its change is told to nobody"
+            "a page cannot be read: its change is not delivered"
         );
         self.note(|view| view.lost += 1);
         None
@@ -267,7 +267,12 @@ impl Hook {
             };
             if refusals == MOST_REFUSALS {
                 let to = self.post.origin();
-                tracing::warn!(to, url = change.url, problem, "a change is told no more");
+                tracing::warn!(
+                    to,
+                    url = change.url,
+                    problem,
+                    "a change is no longer delivered"
+                );
                 self.note(|view| view.refused += 1);
                 return true;
             }
@@ -276,7 +281,7 @@ impl Hook {
                     tracing::warn!(
                         to = view.to,
                         problem,
-                        "a webhook is tried again until it is taken"
+                        "a webhook is retried until it is accepted"
                     );
                 }
                 view.failing = Some(problem);

@@ -197,7 +197,7 @@ impl Reader {
     async fn take(&mut self, message: Stored, to: &mpsc::UnboundedSender<Verdict>) {
         let times = message.info().map_or(1, |info| info.delivered.max(1)) as u64;
         if times > self.inner.layout.deliveries {
-            let reason = format!("delivered {} times without an end", times - 1);
+            let reason = format!("delivered {} times and never finished", times - 1);
             if self.bury(message, &reason).await {
                 self.inner.tally.given_up.one();
                 let _ = self.arrivals.send(Arrival::GivenUp);

@@ -18,7 +18,7 @@ const MOST_LINES: usize = 7;
 
 pub(crate) fn watch(house: &House) -> Result<&Watch, Trouble> {
     let watch = house.fleet.as_ref();
-    watch.ok_or_else(|| Trouble::missing("This crawl is no part of a fleet."))
+    watch.ok_or_else(|| Trouble::missing("This crawl is not part of a fleet."))
 }
 
 pub(crate) fn page(house: &House, asked: &Asked) -> Made {
@@ -75,7 +75,7 @@ fn trouble(watch: &Watch, fleet: &Fleet) -> Markup {
     html! {
         ul.alerts {
             @if let Some(trouble) = watch.trouble() {
-                li.bad { "The fleet cannot be seen now: " (shown(&trouble)) }
+                li.bad { "The fleet cannot be reached: " (shown(&trouble)) }
             }
             @for robot in silent {
                 li.bad { (shown(&robot.name)) " does not answer (" (shown(&robot.state)) "): if it stays away, others take over its servers." }

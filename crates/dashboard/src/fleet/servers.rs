@@ -50,7 +50,7 @@ pub(crate) fn page(house: &House, asked: &Asked) -> Made {
         div id="list" data-live="fleet" {
             p.quiet {
                 (number(found.len() as u64)) " of " (number((servers.all.len() + servers.left_out) as u64)) " servers"
-                @if servers.left_out > 0 { "; " (number(servers.left_out as u64)) " are too many to be looked through here" }
+                @if servers.left_out > 0 { "; " (number(servers.left_out as u64)) " are too many to search here" }
                 "."
             }
             @if some.is_empty() { p.empty { "No server found here." } } @else { (listed(&fleet, &some)) }

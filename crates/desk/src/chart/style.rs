@@ -1,6 +1,7 @@
 //! Colours and markers of lines.
 
 use super::Line;
+use std::collections::HashMap;
 
 /// Colours that people with any kind of colour vision tell apart (Okabe and Ito), darkest first.
 const COLOURS: [&str; 8] = [
@@ -10,7 +11,7 @@ const COLOURS: [&str; 8] = [
 const BOUND: &str = "#777777";
 
 /// What has a colour of its own, by the first words of its name.
-const KNOWN: [(&str, usize); 16] = [
+const KNOWN: [(&str, usize); 26] = [
     ("default", 0),
     ("merge-opt-polite", 1),
     ("opt-polite", 1),
@@ -25,9 +26,25 @@ const KNOWN: [(&str, usize); 16] = [
     ("merge-wolf", 5),
     ("wolf", 5),
     ("greedy", 6),
+    ("greedy-printed", 6),
+    ("q-learning", 6),
     ("random", 7),
+    ("random-uniform", 7),
+    ("random-opt-polite", 7),
     ("proportional", 7),
+    ("merge-harmonic", 7),
+    ("per-page-wolf", 1),
+    ("delayed-opt-polite", 3),
+    ("random-wolf", 3),
+    ("delayed-cho", 4),
+    ("memory", 5),
 ];
+
+/// What no policy did.
+pub(super) fn is_bound(line: &Line) -> bool {
+    let name = &*line.name;
+    name.contains("bound") && !name.contains('=') || ["POLITE", "IMPOLITE"].contains(&name)
+}
 
 /// The colour of each line: its own where it has one, else the next that is free.
 pub(super) fn colours(lines: &[Line]) -> Vec<&'static str> {
@@ -47,17 +64,17 @@ pub(super) fn colours(lines: &[Line]) -> Vec<&'static str> {
             .map(|&(_, colour)| colour)
     };
     let taken: Vec<usize> = lines.iter().filter_map(own).collect();
+    // what is said after a comma is how it was found: "fixed-order, simulated"
+    let policy = |line: &Line| line.name.split(',').next().map(str::to_owned);
     let mut free = (0..COLOURS.len())
         .filter(|colour| !taken.contains(colour))
         .cycle();
-    let mut next = || free.next().unwrap_or(0);
-    let colour = |line| {
-        let is_bound = |line: &Line| line.name.contains("bound") && !line.name.contains('=');
-        match own(line) {
-            _ if is_bound(line) => BOUND,
-            Some(colour) => COLOURS[colour],
-            None => COLOURS[next()],
-        }
+    let mut given: HashMap<Option<String>, usize> = HashMap::new();
+    let mut next = |line| *(given.entry(policy(line))).or_insert_with(|| free.next().unwrap_or(0));
+    let colour = |line| match own(line) {
+        _ if is_bound(line) => BOUND,
+        Some(colour) => COLOURS[colour],
+        None => COLOURS[next(line)],
     };
     lines.iter().map(colour).collect()
 }

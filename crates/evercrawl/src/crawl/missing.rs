@@ -230,7 +230,7 @@ fn words(reader: &Reader, why: &Why) -> (String, Prospect) {
                 .is_some_and(|standing| standing.unreachable_since.is_some());
             if unreachable {
                 // whatever stands in its way stands in that of its pages
-                let mut why = "its host's robots.txt cannot be had".to_owned();
+                let mut why = "its host's robots.txt cannot be fetched".to_owned();
                 if let Some(cause) = kept.no_robots {
                     let _ = write!(why, ": {}", told(cause));
                 }

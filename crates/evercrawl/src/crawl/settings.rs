@@ -95,7 +95,7 @@ pub fn spare(file: &Path, text: &str, config: &Config) -> Result<()> {
     if file_there.is_none() || file_there != kept_there || Config::is_kept_text(text) {
         return Ok(());
     }
-    let why = "data: a crawl in this directory would write its own settings over this file; name another directory";
+    let why = "data: a crawl in this directory would overwrite this file with its own settings; choose another directory";
     Err(BadInput::file(file, why).into())
 }
 
@@ -113,7 +113,7 @@ pub fn kept_config(data: &Path) -> Option<Config> {
             let path = Config::kept_file(data);
             complain(
                 "warning",
-                &format!("{}: {error}; going by the defaults", path.display()),
+                &format!("{}: {error}; using the defaults", path.display()),
             );
             None
         }

@@ -64,7 +64,7 @@ impl Trouble {
         if pages.iter().all(|page| page.prospect == Prospect::None) {
             return Err(anyhow!(text));
         }
-        text += "\n  it is tried again, less and less often; Ctrl-C ends it";
+        text += "\n  it will be retried, less and less often; Ctrl-C stops";
         if text == self.told {
             return Ok(None);
         }

@@ -17,15 +17,14 @@ use std::time::{Duration, Instant};
 
 const MORE: &str = "\
 What it shows:
-  A nats-server, three robots in two sites, each a process of its own, and a web of 16 hosts on this
-  machine's loopback addresses. Two thirds of the hosts are near one site, the others near the other, and
-  answers from afar take longer. The robots divide the hosts among them, at first blindly; when a fifth of
-  the pages is fetched they divide them anew by what they have seen of links and distances. When a third is
-  fetched one robot is killed. The others notice when its lease ends, take over its hosts with all that was
-  learnt of them, and finish. The figures at the end are those of the web's own record.
+  A nats-server, three robots in two sites, each its own process, and a web of 16 hosts on this machine's loopback \
+addresses. Two thirds of the hosts are near one site, the others near the other, and distant answers take longer. The \
+robots first divide the hosts by hash. When a fifth of the pages has been fetched, they divide them again by the links and \
+distances they have seen. When a third has been fetched, one robot is killed. The others notice when its lease ends, take \
+over its hosts with everything learnt about them, and finish. The figures at the end come from the web's own record.
 
-  nats-server is looked for in EVERCRAWL_NATS_SERVER, in the PATH and in ~/.cache/evercrawl, where
-  scripts/get-nats-server puts it. Ctrl-C ends everything (exit code 130).";
+  The demo looks for nats-server in EVERCRAWL_NATS_SERVER, on the PATH and in ~/.cache/evercrawl, where \
+scripts/get-nats-server puts it. Ctrl-C ends everything (exit code 130).";
 
 /// Watch three robots share a web, and two of them take over from the third.
 ///
@@ -41,7 +40,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// What happens when a third of the pages is fetched
+    /// What happens when a third of the pages has been fetched
     #[arg(long, value_enum, default_value_t = Fault::Kill)]
     fault: Fault,
 
@@ -92,7 +91,7 @@ pub enum Fault {
     Disk,
     /// nats-server is killed, and comes back when all leases have ended.
     Server,
-    /// nats-server is killed and loses all that it had.
+    /// nats-server is killed and loses its data.
     Wipe,
     /// One nats-server of three is killed, and comes back.
     One,
@@ -190,7 +189,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return Err(BadInput("--fault one and leader need --servers 3".into()).into());
     }
     if fault == Fault::Kill && play.times > 1 {
-        return Err(BadInput("--fault kill happens once: nobody would be left".into()).into());
+        return Err(BadInput("--fault kill happens once: no robot would be left".into()).into());
     }
     let mut stage = Stage::build(play)?;
     let mut view = show::View::new(arguments.json, &stage)?;
@@ -259,7 +258,7 @@ impl Events {
             }
             stage.mend(fault, victim)?;
             if fault != Fault::Kill {
-                view.say("what was stopped runs again")?;
+                view.say("what was stopped is running again")?;
             }
             self.open = None;
             self.next = now + Duration::from_secs_f64(chance.random_range(0.0..APART));

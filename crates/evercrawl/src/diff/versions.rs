@@ -122,7 +122,7 @@ fn choose(
         found.ok_or_else(|| {
             let first = copies.entries.first().map_or(0, |first| first.time);
             anyhow!(
-                "{what}: no copy from that time: the first is of {}",
+                "{what}: no copy from that time; the first is from {}",
                 Moment(first)
             )
         })
@@ -133,7 +133,7 @@ fn choose(
         None => match in_content(after)?.or_else(|| copies.before(after)) {
             Some(before) => before,
             None => bail!(
-                "there is one version only; it is of {}",
+                "there is only one version, of {}",
                 Moment(copies.entries[after].time)
             ),
         },

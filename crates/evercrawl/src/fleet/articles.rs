@@ -87,7 +87,7 @@ impl Articles {
             return Ok(());
         }
         Err(anyhow!(
-            "the fleet has articles of version {}; this evercrawl reads version {VERSION}",
+            "the fleet's configuration has format {}; this evercrawl reads format {VERSION}",
             self.version
         ))
     }
@@ -189,7 +189,7 @@ pub fn with_local(fleet: &Config, path: &Path, text: &str, local: &Config) -> Re
                 value.map_or_else(|| "unset".to_owned(), ToString::to_string)
             };
             let text = format!(
-                "{key} = {}, but the fleet has {}: robots of a fleet have one configuration; leave the key out",
+                "{key} = {}, but the fleet has {}: all robots of a fleet share one configuration; remove the key",
                 shown(here),
                 shown(there)
             );

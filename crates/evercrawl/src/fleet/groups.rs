@@ -197,7 +197,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             terminal::print(&match bytes_per_second {
                 0 => format!("the line of {group} has no limit\n"),
                 bytes => format!(
-                    "the robots of {group} take no more than {} bytes a second together\n",
+                    "the robots of {group} together receive at most {} bytes a second\n",
                     terminal::grouped(*bytes as usize)
                 ),
             })?;
@@ -214,7 +214,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             })?;
             office.write("groups", revision, &groups)?;
             terminal::print(&format!(
-                "{group} is no group any more; others take its share\n"
+                "{group} is no longer a group; others take over its share\n"
             ))?;
         }
     }
@@ -240,7 +240,7 @@ pub fn add(office: &Office, group: &str, above: Option<&str>, nodes: bool) -> Re
     }
     let (above, name) = (GroupId(above.id), above.name.clone());
     if groups.groups.iter().any(|known| known.name == group) {
-        return Err(BadInput(format!("there is a group {group:?} already")).into());
+        return Err(BadInput(format!("there already is a group {group:?}")).into());
     }
     if groups.path(above).len() + 1 >= DEEPEST {
         return Err(BadInput(format!("no tree is deeper than {DEEPEST} levels")).into());
@@ -274,7 +274,7 @@ pub fn found_again(office: &Office, group: GroupId, above: Option<GroupId>) -> R
 fn found_by(office: &Office, plan: Plan) -> Result<()> {
     let group = plan.group;
     (office.runtime.block_on(office.nats.init(&[group])))
-        .map_err(|error| anyhow!("the streams of a group could not be made: {error}"))?;
+        .map_err(|error| anyhow!("the streams of a group could not be created: {error}"))?;
     let key = Key {
         group,
         what: What::Plan,
@@ -335,6 +335,6 @@ pub fn charter(
         }
     }
     Err(anyhow!(
-        "what is wanted of the group could not be written; `evercrawl fleet tree` shows how it is"
+        "the change could not be written; `evercrawl fleet tree` shows the present state"
     ))
 }

@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if replicas == 1 {
         warn(
             false,
-            "one copy of everything: if the server's disk is lost, so is what robots had under way",
+            "everything is stored once: if the server's disk is lost, so are the URLs under way between robots",
         );
     }
     let mut articles = Articles::new(
@@ -100,7 +100,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             if let Some(what) = difference(&known, &articles) {
                 let name = &place.name;
                 let text = format!(
-                    "the fleet {name:?} exists with another {what}; found one with another --name, or use its own"
+                    "the fleet {name:?} already exists with another {what}; choose another --name, or use its {what}"
                 );
                 return Err(BadInput(text).into());
             }
@@ -124,7 +124,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let made = prepared.made.len() + prepared.found.len();
     writeln!(
         text,
-        "the fleet {} is founded: {} ({} new), {} of everything, {} added",
+        "created the fleet {}: {} ({} new), {} of everything, {} added",
         place.name,
         terminal::count(made as u64, "stream"),
         prepared.made.len(),
@@ -133,7 +133,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     )?;
     writeln!(
         text,
-        "{} says where it is, for the other commands",
+        "wrote {}, which tells the other commands where it is",
         file.display()
     )?;
     Ok(terminal::print(&text)?)

@@ -117,13 +117,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let robot = robot_id(&arguments.robot);
     if let Some(Report { robot, .. }) = office.ask(robot, &Ask::Status) {
-        let text = format!("{robot} is at work already, here or on another machine");
+        let text = format!("{robot} is already running, here or on another machine");
         return Err(BadInput(text).into());
     }
     if config.identity.contact().is_none() && config.identity.user_agent.is_empty() {
         warn(
             arguments.json,
-            "no contact is configured, and servers are told so: set identity.contact in the fleet's configuration",
+            "no contact is configured, and the User-Agent says so: set identity.contact in the fleet's configuration",
         );
     }
     let stop = stop_on_interrupt();
@@ -139,7 +139,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     while let End::Anew = work.live(&config, stop)? {
         warn(
             arguments.json,
-            "others have this robot's share; what it had is with them, and it begins anew",
+            "other robots have taken over this robot's share; it starts over with a new one",
         );
         forget(&config.data.0)?;
     }
@@ -191,7 +191,7 @@ fn enlist(arguments: &Arguments, office: &Office) -> Result<Vec<GroupId>> {
     let name = name.unwrap_or(&office.place.name);
     let group = groups.named(name)?;
     if group.nodes && arguments.node_of.is_none() {
-        let text = format!("{name} is a robot of several machines; join it with --node-of {name}");
+        let text = format!("{name} is a robot on several machines; join it with --node-of {name}");
         return Err(BadInput(text).into());
     }
     let paper = format!("robot.{}", arguments.robot);
@@ -235,7 +235,7 @@ fn define(robot: &str, arguments: &Arguments, office: &Office) -> Result<()> {
     }
     if office.read::<Member>(&format!("robot.{robot}"))?.is_some() {
         let text = format!(
-            "{robot} is a robot of one machine and keeps its share; one of several needs another name"
+            "{robot} is a robot on one machine and keeps its share; a robot on several machines needs another name"
         );
         return Err(BadInput(text).into());
     }
@@ -244,7 +244,7 @@ fn define(robot: &str, arguments: &Arguments, office: &Office) -> Result<()> {
         .map_err(|error| match error.downcast::<BadInput>() {
             Ok(bad) => bad.into(),
             Err(error) => anyhow!(
-                "{error}. An operator defines the robot: evercrawl fleet group add {robot} --nodes"
+                "{error}. Define the robot first: evercrawl fleet group add {robot} --nodes"
             ),
         })
 }
@@ -281,7 +281,7 @@ fn check_data(
         }
         Err(_) if robot::state_directory(data).exists() => {
             let text =
-                "a crawl of its own is here, which is no robot's of a fleet; choose another --data";
+                "this directory holds a crawl that is not part of a fleet; choose another --data";
             Err(BadInput::file(data, text).into())
         }
         Err(_) => Ok(Some(owner)),
@@ -365,7 +365,7 @@ impl Work<'_> {
                 return Err(Interrupted.into());
             }
             if self.is_late() {
-                return Err(anyhow!("the fleet had no seeds until the end"));
+                return Err(anyhow!("the fleet never got any seeds"));
             }
             std::thread::sleep(LOOK);
             if seeds.is_due() {
@@ -456,7 +456,7 @@ impl Work<'_> {
             .map_err(|what| anyhow!("the robot ended: {what}"))?;
         drop(desk);
         if lost && !stop.load(Ordering::Relaxed) {
-            journal.tell("lost its share: it was away for longer than its lease, or was evicted");
+            journal.tell("lost its share: it was away longer than its lease, or was evicted");
             return Ok(End::Anew);
         }
         self.screen.end(&status)?;
@@ -467,7 +467,7 @@ impl Work<'_> {
         let interrupted = stop.load(Ordering::Relaxed);
         if interrupted || self.is_late() {
             let text = format!(
-                "others take over this robot's share in {:.0} s, unless it is started again before",
+                "others take over this robot's share in {:.0} s, unless you start it again by then",
                 self.articles.lease
             );
             warn(json, &text);

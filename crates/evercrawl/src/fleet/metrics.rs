@@ -19,13 +19,13 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Print the figures of the whole fleet for Prometheus, or serve them.
 ///
-/// Each robot also serves its own, where its file has `metrics.listen`; this is for those who can reach the
+/// Each robot also serves its own, where its file has `metrics.listen`; use this if you can reach the
 /// NATS servers, but not every robot.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
     place: Where,
-    /// Serve them under /metrics at this address until Ctrl-C, read anew every five seconds.
+    /// Serve them under /metrics at this address until Ctrl-C, read again every five seconds.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
 }
@@ -137,7 +137,7 @@ fn put_robot(page: &mut Page, report: &Report, labels: &str) {
     );
     put(
         "robot_in_custody",
-        "URLs for others that nobody has taken over yet.",
+        "URLs for other robots that none has accepted yet.",
         count(report.in_custody),
     );
     if let Some(allowed) = report.allowed {
@@ -168,7 +168,7 @@ fn counters(report: &Report) -> [(&'static str, &'static str, u64); 16] {
         ),
         (
             "robot_known_sent_total",
-            "URLs not sent because they had been.",
+            "URLs not sent because they were sent before.",
             tally.known_sent,
         ),
         (
@@ -253,7 +253,7 @@ fn of_fleet(view: &View) -> String {
     for (name, help, value) in [
         (
             "fleet_dead_letters",
-            "Messages that nobody could use.",
+            "Messages that no robot could use.",
             view.dead_letters,
         ),
         (

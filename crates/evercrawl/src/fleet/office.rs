@@ -178,10 +178,10 @@ impl Office {
         match self.runtime.block_on(written) {
             Outcome::Done(revision) => Ok(revision),
             Outcome::Refused => Err(anyhow!(
-                "the fleet's {name} was changed by somebody else, or may not be changed by us: look, and try again"
+                "the fleet's {name} was changed by someone else, or you may not change it: check it and try again"
             )),
             Outcome::Unknown => Err(anyhow!(
-                "the fleet's {name}: no answer from NATS; it may be written or not"
+                "the fleet's {name}: no answer from NATS; it may or may not have been written"
             )),
         }
     }
@@ -190,7 +190,7 @@ impl Office {
         let name = &self.place.name;
         if error.contains("not found") || error.contains("10059") {
             return BadInput(format!(
-                "there is no fleet {name:?} on these servers; `evercrawl fleet init` makes one"
+                "there is no fleet {name:?} on these servers; `evercrawl fleet init` creates one"
             ))
             .into();
         }
@@ -202,7 +202,7 @@ impl Office {
         let (_, articles) = self.read::<Articles>("fleet")?.ok_or_else(|| {
             let name = &self.place.name;
             BadInput(format!(
-                "the fleet {name:?} was not founded to the end; run `evercrawl fleet init` again"
+                "the fleet {name:?} was not created completely; run `evercrawl fleet init` again"
             ))
         })?;
         articles.check()?;

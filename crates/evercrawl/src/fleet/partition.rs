@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Moves that are named for people.
 const NAMED: usize = 8;
 
-/// Divide the Web among the members anew.
+/// Divide the Web among the members again.
 ///
 /// Groups do this by themselves when members come or go, when there are a quarter more servers, and every six
 /// hours. Each group's partitioner, one of its robots, divides the group's share by what the robots have
@@ -87,7 +87,7 @@ enum Asked {
 fn ask(office: &Office, picture: &Picture, group: &Group, wait: Seconds) -> Asked {
     let id = GroupId(group.id);
     let Some(maker) = picture.plan(id).map(|plan| plan.maker).filter(|m| m.0 != 0) else {
-        return Asked::Refused("nobody makes its plans yet: no robot is in it".to_owned());
+        return Asked::Refused("it has no plans yet: no robot is in it".to_owned());
     };
     let by = picture.robot_name(maker);
     let silent = || Asked::Refused(format!("{by}, which makes its plans, does not answer"));
@@ -113,7 +113,7 @@ fn ask(office: &Office, picture: &Picture, group: &Group, wait: Seconds) -> Aske
         }
         if Instant::now() > until {
             return Asked::Refused(format!(
-                "{by} has not divided it within {:.0} s: it was told of {}, and waits until all robots have settled the present plan",
+                "{by} has not divided it within {:.0} s: it knows {}, and waits until all robots have settled the present plan",
                 wait.0,
                 count(known as u64, "server"),
             ));

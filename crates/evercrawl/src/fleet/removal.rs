@@ -35,7 +35,7 @@ pub fn leave(arguments: &Leave) -> Result<()> {
     let name = &robot.name;
     if office.ask::<bool>(robot.id(), &Ask::Leave) == Some(true) {
         let text = format!(
-            "{name} hands its servers over and ends then; `evercrawl fleet status` shows how far it is\n"
+            "{name} will hand over its servers and then stop; `evercrawl fleet status` shows how far it is\n"
         );
         return Ok(terminal::print(&text)?);
     }
@@ -63,10 +63,13 @@ pub fn evict(arguments: &Evict) -> Result<()> {
             Ok(Value::Lease(lease)) => Some((reading.revision, lease)),
             _ => None,
         }) else {
-            return Err(BadInput(format!("{name} has no lease: nothing is to be taken")).into());
+            return Err(BadInput(format!(
+                "{name} has no lease: there is nothing to take over"
+            ))
+            .into());
         };
         if lease.sealed {
-            return Ok(terminal::print(&format!("{name} is evicted already\n"))?);
+            return Ok(terminal::print(&format!("{name} was already evicted\n"))?);
         }
         let sealed = Value::Lease(Lease {
             sealed: true,

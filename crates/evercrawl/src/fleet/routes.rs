@@ -25,7 +25,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Explain a host: whose it is, by which plans, and what happened to its server.
+/// Explain a host: who owns it, by which plans, and what happened to its server.
 #[derive(clap::Args)]
 pub struct Why {
     #[command(flatten)]
@@ -71,7 +71,7 @@ pub fn why(arguments: &Why) -> Result<()> {
     let name = arguments.host.trim().to_lowercase();
     if name.is_empty() || name.contains(['/', ' ']) {
         let text = format!(
-            "{:?} is no host: expected a name or an address",
+            "{:?} is not a host: expected a name or an address",
             arguments.host
         );
         return Err(BadInput(text).into());
@@ -139,7 +139,7 @@ impl Way {
         let Some(server) = self.server else {
             let _ = writeln!(
                 text,
-                "{name}: bound to no server yet; {registrar} looks it up when a robot finds a link there, or does not answer"
+                "{name}: not bound to a server yet; {registrar} will look it up when a robot finds a link to it, or does not answer"
             );
             return text;
         };

@@ -30,7 +30,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     places: Option<PathBuf>,
 
-    /// Also the pairs that nobody measured, estimated by whatever is better on held-back pairs
+    /// Also unmeasured pairs, estimated by whichever method does better on held-back pairs
     #[arg(long, requires = "rtt")]
     complete: bool,
 
@@ -41,7 +41,7 @@ pub struct Arguments {
     #[command(flatten)]
     window: super::Window,
 
-    /// Decides the start of the coordinates
+    /// The seed of the coordinates
     #[arg(long, default_value_t = 1)]
     seed: u64,
 

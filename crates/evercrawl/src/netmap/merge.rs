@@ -8,14 +8,14 @@ use std::path::PathBuf;
 
 /// Add the measurements of other robots' maps.
 ///
-/// Nothing is taken twice, so the same map may be merged again when it has grown.
+/// Nothing is added twice, so you can merge the same map again after it has grown.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Other maps
     #[arg(value_name = "FILE", required = true)]
     others: Vec<PathBuf>,
 
-    /// The map that grows; made if need be
+    /// The map to add to; created if it does not exist
     #[arg(long, value_name = "FILE", default_value = "netmap.db")]
     db: PathBuf,
 

@@ -33,7 +33,7 @@ pub struct Arguments {
     #[command(flatten)]
     window: super::Window,
 
-    /// Decides the start of the coordinates
+    /// The seed of the coordinates
     #[arg(long, default_value_t = 1)]
     seed: u64,
 

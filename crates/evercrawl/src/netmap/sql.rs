@@ -17,7 +17,7 @@ routes, hops, address_blocks, autonomous_systems, cities, places. Their columns:
 #[derive(clap::Args)]
 #[command(after_help = TABLES)]
 pub struct Arguments {
-    /// The question
+    /// The query
     #[arg(value_name = "SQL")]
     question: String,
 
@@ -25,8 +25,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", default_value = "netmap.db")]
     db: PathBuf,
 
-    /// Print the answer as JSON: an array of rows; a column called like one before it has its
-    /// number behind its name
+    /// Print the answer as JSON: an array of rows; a column with the name of an earlier one gets its
+    /// number appended
     #[arg(long, conflicts_with = "csv")]
     json: bool,
 

@@ -28,7 +28,7 @@ struct Common {
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
 
-    /// A file with more of them, one a line, # begins a comment; or the data directory of a crawl,
+    /// A file with more of them, one per line, with # for comments; or the data directory of a crawl,
     /// for all its hosts
     #[arg(long = "targets", value_name = "FILE|DIR")]
     file: Option<PathBuf>,
@@ -233,7 +233,7 @@ fn survey(common: &Common, task: Task) -> Result<()> {
         let rest = targets.len() - findings.len();
         complain(
             "warning",
-            &format!("interrupted: {rest} targets are left; the same command goes on with them"),
+            &format!("interrupted: {rest} targets are left; the same command continues with them"),
         );
         return Err(Interrupted.into());
     }

@@ -57,7 +57,7 @@ pub fn read_places(file: &Path, hosts: &Hosts) -> Result<Vec<Option<Point>>> {
             let number = text.trim().parse::<f64>().ok();
             number.filter(|n| n.abs() <= most).ok_or_else(|| {
                 table.error(format!(
-                    "'{text}' is no place: expected degrees from -{most} to {most}"
+                    "'{text}' is not a place: expected degrees from -{most} to {most}"
                 ))
             })
         };
@@ -86,7 +86,7 @@ pub fn distances(
     for (robot, known) in (0..).zip(&robots.all) {
         let Some(here) = known.place else {
             let reason = format!(
-                "is no use: the robot '{}' has no latitude and longitude",
+                "cannot be used: the robot '{}' has no latitude and longitude",
                 known.name
             );
             return Err(BadInput::file(file, reason));

@@ -23,7 +23,7 @@ pub fn read(file: &Path) -> Result<Vec<Prefix>> {
 fn database(file: &Path) -> Result<Vec<Prefix>, BadInput> {
     let broken = |error: MaxMindDbError| match error {
         MaxMindDbError::Io(error) => BadInput::file(file, format!("cannot be read: {error}")),
-        error => BadInput::file(file, format!("is not a sound MaxMind database: {error}")),
+        error => BadInput::file(file, format!("is not a valid MaxMind database: {error}")),
     };
     let reader = Reader::open_readfile(file).map_err(broken)?;
     let mut prefixes = Vec::new();

@@ -48,11 +48,11 @@ impl Robots {
             return robots;
         }
         let Some(host) = host else {
-            robots.why = "not asked for: the host is not known".into();
+            robots.why = "not requested: the host is not known".into();
             return robots;
         };
         let Some(standing) = robot::offline::host(&host.blob).standing else {
-            robots.why = "not asked for yet".into();
+            robots.why = "not requested yet".into();
             return robots;
         };
         let agent = &config.identity.agent;

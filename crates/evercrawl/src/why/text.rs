@@ -56,7 +56,7 @@ pub fn rows(why: &Why) -> Vec<(&'static str, String)> {
         );
     }
     if page.cut {
-        let cut = "the copy is not whole: it is longer than fetch.max_bytes or fetch.max_decoded_bytes, or it broke off; links and text after its end are not known";
+        let cut = "the copy is incomplete: it is longer than fetch.max_bytes or fetch.max_decoded_bytes, or it broke off; links and text after its end are not known";
         row("cut", cut);
     }
     if page.cut_links > 0 {
@@ -140,12 +140,12 @@ fn advised(cause: u8) -> String {
 fn robots(why: &Why) -> String {
     let mut robots = why.robots.why.clone();
     if let Some(cause) = why.no_robots {
-        let _ = write!(robots, "; last asked for in vain: {}", advised(cause));
+        let _ = write!(robots, "; last request failed: {}", advised(cause));
     }
     if let Some(delay) = why.robots.crawl_delay {
         let _ = write!(robots, "; Crawl-delay {delay} s");
         if delay > LONGEST {
-            let _ = write!(robots, " (kept as a day, the longest there is)");
+            let _ = write!(robots, " (treated as a day, the longest allowed)");
         }
     }
     if let Some(until) = why.robots.until {

@@ -4,6 +4,7 @@ mod browser;
 #[path = "../crawling/mod.rs"]
 mod crawling;
 mod doors;
+mod map;
 
 use browser::Browser;
 use crawling::answers::{Answers, answer, html, missing};
@@ -61,6 +62,27 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
         assert!(Instant::now() < limit, "not within a minute: {what}");
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// A search that ran out of time goes on by itself, below what it found. Small crawls are searched at once: the first
+/// answer is made to look unfinished.
+fn goes_on_searching(browser: &mut Browser) {
+    browser.tell(
+        "const fetched = window.fetch; let cut = false;
+         window.fetch = async (address, options) => {
+             const answer = await fetched(address, options);
+             if (cut || !String(address).includes('q=none')) return answer;
+             cut = true;
+             const link = '<a data-further href=\"/pages?q=broken\">Go on searching</a>';
+             return new Response((await answer.text()).replace('class=\"paging\">', 'class=\"paging\">' + link));
+         };
+         const field = document.querySelector('input[type=search]');
+         field.value = 'none';
+         field.dispatchEvent(new Event('input', {bubbles: true})); 1",
+    );
+    let rows = "[...document.querySelectorAll('#list tbody tr')].map(row => row.cells[0].innerText.split('/').pop()).join()";
+    browser.wait(&format!("{rows} === 'none,broken'"));
+    browser.wait("document.querySelector('a[data-further]') === null");
 }
 
 #[test]
@@ -154,6 +176,8 @@ fn pages_load_update_and_run_nothing_that_was_crawled() {
         true
     );
 
+    goes_on_searching(&mut browser);
+
     // all can be read without scripts
     browser.without_scripts(true);
     for path in ["/", "/changes", "/sites", "/pages", "/page/0", "/budget"] {
@@ -169,21 +193,16 @@ fn pages_load_update_and_run_nothing_that_was_crawled() {
     drop(process);
 }
 
-#[test]
-fn a_crawl_that_is_not_running_is_shown_too() {
-    let (server, _) = site(92);
-    let mut crawler = crawl(&server);
-    let process = crawler.start(&["--dashboard=127.0.0.1:0"]);
-    address(&process);
-    wait_until("pages", || crawler.pages().len() >= 5);
-    process.interrupted_after(3.0);
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_evercrawl"));
-    command
-        .args(["dashboard", "--listen", "127.0.0.1:0", "--data"])
-        .arg(crawler.data());
+/// `evercrawl dashboard` and where it is.
+fn show(crawler: &Crawler, more: &[&str]) -> (std::process::Child, String) {
     let out = crawler.directory.path().join("said");
-    command.stdout(std::fs::File::create(&out).unwrap());
-    let mut shown = command.spawn().unwrap();
+    let shown = std::process::Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+        .args(["dashboard", "--listen", "127.0.0.1:0", "--data"])
+        .arg(crawler.data())
+        .args(more)
+        .stdout(std::fs::File::create(&out).unwrap())
+        .spawn()
+        .unwrap();
     let mut base = String::new();
     wait_until("its address", || {
         let said = std::fs::read_to_string(&out).unwrap();
@@ -195,10 +214,19 @@ fn a_crawl_that_is_not_running_is_shown_too() {
             .unwrap_or_default();
         !base.is_empty()
     });
-    let host = base
-        .trim_start_matches("http://")
-        .trim_end_matches('/')
-        .to_owned();
+    (shown, base.trim_end_matches('/').to_owned())
+}
+
+#[test]
+fn a_crawl_that_is_not_running_is_shown_too() {
+    let (server, _) = site(92);
+    let mut crawler = crawl(&server);
+    let process = crawler.start(&["--dashboard=127.0.0.1:0"]);
+    address(&process);
+    wait_until("pages", || crawler.pages().len() >= 5);
+    process.interrupted_after(3.0);
+    let (mut shown, base) = show(&crawler, &[]);
+    let host = base.trim_start_matches("http://").to_owned();
     let page = doors::get(&host, "/", &[]);
     assert!(
         page.contains("not running") && page.contains("First pass"),

@@ -309,7 +309,7 @@ fn people_found_divide_and_change_a_fleet_while_it_works() {
         robot["state"] == "at work" && robot["report"]["incarnation"] != life
     });
     assert!(
-        site.log("robot-1").contains("begins anew"),
+        site.log("robot-1").contains("starts over"),
         "{}",
         site.log("robot-1")
     );

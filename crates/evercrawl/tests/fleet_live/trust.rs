@@ -204,7 +204,7 @@ fn what_others_send_is_judged_again_counted_and_buried() {
     let refused = |host: &str| urls.iter().any(|(name, ..)| *name == host) || host == "b.demo.test";
     assert!(
         asked.iter().all(|visit| !refused(&visit.host)),
-        "nobody was asked"
+        "no server got a request"
     );
 
     // the robot's own figures, and those of the fleet

@@ -58,19 +58,39 @@ fn chart(file: &Path, running: &Running) {
     }
 }
 
+/// Starts a robot with a dashboard of its own.
 fn join(directory: &Path, number: u8, site: &str) -> (String, Child) {
     let name = format!("robot-{number}");
-    let local = format!("data = \"{name}\"\n[fetch]\nsource = \"127.0.0.1{number}\"\n");
+    let local = format!(
+        "data = \"{name}\"\n[fetch]\nsource = \"127.0.0.1{number}\"\n[dashboard]\nmap = \"map.db\"\n"
+    );
     std::fs::write(directory.join(format!("{name}.toml")), local).unwrap();
+    let said = std::fs::File::create(directory.join(format!("{name}.said"))).unwrap();
     let child = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
-        .args(["fleet", "join", "--as", &name, "--in", site, "-c"])
+        .args(["fleet", "join", "--as", &name, "--in", site])
+        .args(["--dashboard=127.0.0.1:0", "-c"])
         .arg(format!("{name}.toml"))
         .current_dir(directory)
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(said)
         .spawn()
         .unwrap();
     (name, child)
+}
+
+/// Where a dashboard says that it is.
+fn address(file: &Path) -> String {
+    let limit = Instant::now() + LIMIT;
+    loop {
+        let said = std::fs::read_to_string(file).unwrap();
+        let mut lines = said.lines();
+        if let Some((_, at)) = lines.find_map(|line| line.split_once("dashboard: ")) {
+            let url = at.split(' ').next().unwrap();
+            return url.trim_end_matches('/').to_owned();
+        }
+        assert!(Instant::now() < limit, "no dashboard: {said}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 /// Starts the dashboard and says where it is.
@@ -91,23 +111,7 @@ fn dashboard(directory: &Path, robots: &mut Robots) -> String {
         .unwrap();
     // ended with them
     robots.0.push(("dashboard".to_owned(), child));
-    let limit = Instant::now() + LIMIT;
-    loop {
-        let said = std::fs::read_to_string(&out).unwrap();
-        if let Some(line) = said
-            .lines()
-            .find_map(|line| line.strip_prefix("dashboard: "))
-        {
-            return line
-                .split(' ')
-                .next()
-                .unwrap()
-                .trim_end_matches('/')
-                .to_owned();
-        }
-        assert!(Instant::now() < limit, "no dashboard");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    address(&out)
 }
 
 /// A fleet that was founded, with its web and its map; nobody has joined.
@@ -174,6 +178,32 @@ fn is_on_the_map(browser: &mut Browser, base: &str, running: &Running) {
     );
 }
 
+/// The dashboard of one robot shows its own crawl, the whole fleet and the map.
+fn a_robot_shows_itself(browser: &mut Browser, directory: &Path, running: &Running) {
+    let base = address(&directory.join("robot-2.said"));
+    for (path, text) in [
+        ("/", "Freshness"),
+        ("/pages", "demo.test"),
+        ("/fleet", "of 3 that ever joined"),
+    ] {
+        browser.open(&format!("{base}{path}"));
+        browser.wait(&format!("document.body.innerText.includes({text:?})"));
+    }
+    // its own pages, not those of all
+    browser.open(&format!("{base}/sites"));
+    let (own, all) = ("robot-2: its own", running.addresses.len() as u64);
+    let shown = browser.tell("document.querySelector('tbody').rows.length");
+    assert!(shown.as_u64() < Some(all), "{shown} of {all} hosts");
+    let host = browser.tell("document.querySelector('tbody a').innerText");
+    let host = host.as_str().unwrap().trim_start_matches("http://");
+    let host = host.split(':').next().unwrap();
+    browser.open(&format!("{base}/fleet?host={host}"));
+    browser.wait(&format!(
+        "document.querySelector('#way').innerText.includes({own:?})"
+    ));
+    is_on_the_map(browser, &base, running);
+}
+
 #[test]
 fn a_fleet_is_seen_in_a_browser_with_its_moves_and_its_map() {
     let scratch = tempfile::tempdir().unwrap();
@@ -227,6 +257,7 @@ fn a_fleet_is_seen_in_a_browser_with_its_moves_and_its_map() {
     ));
     fits_and_runs_nothing(&mut browser, &base);
     is_on_the_map(&mut browser, &base, &running);
+    a_robot_shows_itself(&mut browser, directory, &running);
 
     // a robot dies: it is said at once, and its servers go to others
     browser.open(&format!("{base}/fleet"));

@@ -91,11 +91,11 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         "--links links.csv --robots 2.toml --prefixes cut.mmdb",
-        "cut.mmdb: is not a sound MaxMind database",
+        "cut.mmdb: is not a valid MaxMind database",
     ),
     (
         "--links links.csv --robots 2.toml --prefixes empty.mmdb",
-        "empty.mmdb: is not a sound MaxMind database",
+        "empty.mmdb: is not a valid MaxMind database",
     ),
     (
         "--links links.csv --robots 2.toml --method hash-url",

@@ -128,16 +128,16 @@ fn what_the_system_refuses_is_said_without_its_numbers() {
 fn one_is_one_and_what_was_cut_is_told_everywhere() {
     let (server, mut crawler) = long_page(51);
     let ended = crawler.start(&["--once"]).within(60);
-    ended.failed(1, &["1 page in scope could not be had"]);
+    ended.failed(1, &["1 page in scope could not be fetched"]);
     assert!(ended.out.contains("1 copy cut"), "{}", ended.out);
     let data = crawler.data();
     let data = data.to_str().unwrap();
     let url = server.url("/");
     let all = [
-        ("status", vec!["status"], "1 copy not whole"),
+        ("status", vec!["status"], "1 copy incomplete"),
         ("pages", vec!["pages"], "(cut)"),
         ("pages", vec!["pages", "--json"], "\"cut\":true"),
-        ("why", vec!["why", &url], "the copy is not whole"),
+        ("why", vec!["why", &url], "the copy is incomplete"),
         ("versions", vec!["get", "--versions", &url], "cut (length)"),
         ("csv", vec!["export", "--format", "csv"], ",true,"),
     ];
@@ -155,7 +155,7 @@ fn one_is_one_and_what_was_cut_is_told_everywhere() {
     }
     let output = evercrawl(&["get", "--data", data, &url]);
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("not whole"), "{said}");
+    assert!(said.contains("incomplete"), "{said}");
 
     // nobody is told of a contact that there is not
     let agent = |head: &String| head.to_ascii_lowercase().contains("(no contact given)");

@@ -43,7 +43,7 @@ fn what_is_missing_is_listed_and_every_page_made_new_the_next_time() {
     let dead = "http://127.0.0.58:9/";
     let mut crawler = Crawler::new(&[server.url("/"), dead.into()]);
     let ended = crawler.start(&["--once"]).within(400);
-    ended.failed(1, &["missing: ", dead, "could not be had"]);
+    ended.failed(1, &["missing: ", dead, "could not be fetched"]);
     let mut crawler = Crawler::new(&[server.url("/")]);
     crawler.once(60);
     let before = server.asked().len();

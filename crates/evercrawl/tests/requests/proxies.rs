@@ -53,7 +53,7 @@ fn a_crawl_goes_through_a_proxy_and_the_login_is_nowhere() {
         let mut stranger =
             Crawler::new(&[by_name(&site)]).with("fetch.proxy", format!("{:?}", proxy.url));
         let ended = stranger.start(&["--once", "--json"]).within(60);
-        ended.failed(1, &["could not be had"]);
+        ended.failed(1, &["could not be fetched"]);
         // tinyproxy refuses http as if it were the server
         let told = ended.failures("proxy") + ended.failures("refused");
         assert!(told > 0, "{}", ended.out);

@@ -121,7 +121,7 @@ fn seeds_are_added_with_a_reach_while_the_crawl_runs() {
     assert_eq!(wrong.status.code(), Some(2));
     let said = String::from_utf8(wrong.stderr).unwrap();
     assert!(
-        said.contains("line 1") && said.contains("no reach"),
+        said.contains("line 1") && said.contains("not a reach"),
         "{said}"
     );
 }

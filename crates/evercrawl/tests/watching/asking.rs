@@ -21,7 +21,7 @@ fn a_page_is_asked_for_and_its_change_is_shown() {
     });
     let only = run(&crawler, &["diff", &page]);
     assert!(
-        String::from_utf8_lossy(&only.stderr).contains("one version only"),
+        String::from_utf8_lossy(&only.stderr).contains("only one version"),
         "{only:?}"
     );
 

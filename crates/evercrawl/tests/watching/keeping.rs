@@ -129,7 +129,7 @@ fn old_versions_are_taken_out() {
     assert_eq!(prune(&crawler, &[]).status.code(), Some(2));
     let said = prune(&crawler, &["--keep-versions", "2"]);
     let text = String::from_utf8_lossy(&said.stdout);
-    assert!(text.starts_with("3 versions taken out;"), "{said:?}");
+    assert!(text.starts_with("3 versions removed;"), "{said:?}");
     assert_eq!(full(&crawler), 2);
     crawler.verify_archive();
     // the last copy stays whatever is asked for, and is the right one; the crawl goes on with it

@@ -112,7 +112,7 @@ fn pages_are_watched_without_what_they_link_to() {
     wait_until("a page that cannot be had is told of", || {
         let said = std::fs::read_to_string(crawler.directory.path().join("err-1")).unwrap();
         said.contains(&format!(
-            "warning: {} could not be had (missing)",
+            "warning: {} could not be fetched (missing)",
             shop.url("/lost")
         ))
     });
@@ -170,7 +170,7 @@ fn watching_once_says_what_changed_and_what_could_not_be_had() {
     let lost = watch(&mut crawler, &["--once", &shop.url("/lost")]).within(60);
     lost.failed(
         1,
-        &["missing: ", "/lost", "1 page in scope could not be had"],
+        &["missing: ", "/lost", "1 page in scope could not be fetched"],
     );
     // whoever removes it has heard of it often enough
     look(&crawler, &["seeds", "remove", &shop.url("/lost")]);
@@ -185,7 +185,7 @@ fn watching_once_says_what_changed_and_what_could_not_be_had() {
     site.start(&["--once", "--pages", "1"]).within(30);
     watch(&mut site, &[&item])
         .within(10)
-        .failed(2, &["a crawl of sites is kept here", "--data"]);
+        .failed(2, &["holds a crawl of sites", "--data"]);
 }
 
 #[test]

@@ -39,7 +39,7 @@ pub(super) async fn tunnel(
             judge(&answer)?;
             // a server that speaks first is none of HTTP's
             return if end + 4 < answer.len() {
-                Err(FetchError::proxy("it says more than it was asked"))
+                Err(FetchError::proxy("it sent more than was requested"))
             } else {
                 Ok(())
             };

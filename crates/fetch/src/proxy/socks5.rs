@@ -59,7 +59,7 @@ async fn log_in(
     write(stream, &said).await?;
     match read::<2>(stream).await? {
         [_, 0] => Ok(()),
-        _ => Err(FetchError::proxy("it does not take the login")),
+        _ => Err(FetchError::proxy("it rejects the login")),
     }
 }
 

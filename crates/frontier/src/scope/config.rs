@@ -66,7 +66,7 @@ impl FromStr for Reach {
         let named = Self::ALL.iter().find(|(_, word, _)| *word == text);
         named.map(|(reach, ..)| *reach).ok_or_else(|| {
             let words = Self::ALL.map(|(_, word, _)| word).join(", ");
-            format!("{text:?} is no reach: expected one of {words}")
+            format!("{text:?} is not a reach: expected one of {words}")
         })
     }
 }

@@ -198,7 +198,7 @@ fn out_of_reach(reach: Option<Reach>) -> &'static str {
         Reach::Domain => "in the domain of no seed (scope.reach = \"domain\")",
         Reach::Host => "on the host of no seed (scope.reach = \"host\")",
         Reach::Prefix => "below no seed (scope.reach = \"prefix\")",
-        Reach::Page => "it is no seed (scope.reach = \"page\")",
+        Reach::Page => "it is not a seed (scope.reach = \"page\")",
         Reach::Anywhere | Reach::Nowhere => {
             "neither scope.also nor scope.prefixes nor scope.suffixes names it (scope.reach = \"nowhere\")"
         }
@@ -221,7 +221,7 @@ pub enum Invalid {
     #[error("addresses: {0:?} is not an address range such as 192.0.2.0/24")]
     Address(String),
     /// A regular expression cannot be read.
-    #[error("{0}: {1:?} is no regular expression: {2}")]
+    #[error("{0}: {1:?} is not a regular expression: {2}")]
     Expression(&'static str, String, String),
 }
 

@@ -4,7 +4,7 @@ use super::lab::{Lab, Question, Record, find, line, over_seeds};
 use super::outcome::{Outcome, freshness_chart};
 use super::verdict::{Band, Estimate, Figure, POINTS, Relation, Source, Verdict};
 use anyhow::Result;
-use desk::chart::{Line, Scale, Stroke};
+use desk::chart::{Chart, Line, Scale, Stroke};
 use freshness::allocate::{Allocation, Pages, Problem, allocate};
 use freshness::measure;
 use simulation::generate::{Parameters, PowerLaw, generate};
@@ -114,7 +114,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         ),
         seed: lab.seed,
         relations: relations(&cells),
-        charts: vec![("uniform".to_owned(), chart(&records, &cells))],
+        charts: charts(&records, &table(&cells))?,
         records,
         files: vec![("closed-forms.csv".to_owned(), table(&cells))],
         notes: vec![
@@ -218,19 +218,36 @@ fn table(cells: &[Cell]) -> String {
     text
 }
 
-fn chart(records: &[Record], cells: &[Cell]) -> desk::chart::Chart {
+/// The plots of these rows and closed forms, which is a table as kept.
+pub fn charts(records: &[Record], forms: &str) -> Result<Vec<(String, Chart)>> {
+    let forms: Vec<Form> = csv::Reader::from_reader(forms.as_bytes())
+        .into_deserialize()
+        .collect::<Result<_, _>>()?;
+    Ok(vec![("uniform".to_owned(), chart(records, &forms))])
+}
+
+/// What a row of the table says of closed forms.
+#[derive(serde::Deserialize)]
+struct Form {
+    order: String,
+    allocation: String,
+    visits_per_change: f64,
+    closed_form: f64,
+}
+
+fn chart(records: &[Record], forms: &[Form]) -> Chart {
     let mut lines = Vec::new();
     for (order, _) in ORDERS {
         let point = |r: &Record| (r.budget.parse().unwrap_or(0.0), r.final_freshness);
         let policy = format!("{order}-uniform");
         let name = format!("{order}, simulated");
         lines.push(line(name, records, &policy, point, Stroke::Solid));
-        let own = cells
-            .iter()
-            .filter(|c| c.order == order && c.allocation == Allocation::Uniform);
+        let own = (forms.iter()).filter(|form| form.order == order && form.allocation == "uniform");
         lines.push(Line {
             name: format!("{order}, closed form"),
-            points: own.map(|c| (c.budget, c.closed)).collect(),
+            points: own
+                .map(|form| (form.visits_per_change, form.closed_form))
+                .collect(),
             stroke: Stroke::Dotted,
             errors: Vec::new(),
         });

@@ -2,16 +2,17 @@
 //! shapes.
 
 use super::lab::{self, Lab, Question, Record, find, line, present};
-use super::outcome::{Outcome, freshness_chart};
+use super::outcome::{Outcome, difference_chart};
 use super::verdict::{LEAST_SEEDS, Relation, Source, Verdict};
 use anyhow::Result;
 use desk::bad_input::BadInput;
-use desk::chart::{Scale, Stroke};
+use desk::chart::{Chart, Scale, Stroke};
 use desk::terminal::grouped;
 use simulation::knowledge;
 use simulation::scenario::{self, Kind, Law, Scenario};
 use simulation::sweep::Budget;
 use simulation::world::{Observe, World};
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -51,7 +52,7 @@ struct Data {
 /// The default policy and another one at the same number of visits.
 struct Comparison {
     data: String,
-    observe: &'static str,
+    observe: Cow<'static, str>,
     budget: String,
     rival: String,
     group: &'static str,
@@ -65,7 +66,7 @@ impl Comparison {
     fn new(group: &'static str, ours: &Record, theirs: &Record) -> Self {
         Self {
             data: ours.data.clone(),
-            observe: ours.observe,
+            observe: ours.observe.clone(),
             budget: ours.budget.clone(),
             rival: theirs.policy.clone(),
             group,
@@ -101,14 +102,10 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         (false, true) => GENERATED_RUNS,
     };
     let (mut records, mut comparisons) = (Vec::new(), Vec::new());
-    let mut charts = Vec::new();
     let modes = if lab.quick { &MODES[..1] } else { &MODES };
     for data in &all {
         for &observe in modes {
             let own = compare(lab, data, observe, runs, &mut comparisons)?;
-            if observe == MODES[0] {
-                charts.push((data.name.clone(), chart(&data.name, &own)));
-            }
             records.extend(own);
         }
     }
@@ -123,9 +120,9 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         ),
         seed: lab.seed,
         relations: relations(&all, &comparisons),
+        charts: charts(&records),
         records,
         files: vec![("comparisons.csv".to_owned(), table(&comparisons))],
-        charts,
         notes: vec![
             "*Level*: another policy's mean is higher, but not by more than the 95 % confidence \
              interval of the difference, over runs of both; *lost*: by more. Every run draws all \
@@ -411,7 +408,20 @@ fn table(comparisons: &[Comparison]) -> String {
     text
 }
 
-fn chart(name: &str, records: &[Record]) -> desk::chart::Chart {
+/// The plots of these rows: one for each history, with the first of what visits may reveal.
+pub fn charts(records: &[Record]) -> Vec<(String, Chart)> {
+    let mode = lab::mode(MODES[0]);
+    let shown: Vec<Record> = (records.iter().filter(|record| record.observe == mode))
+        .cloned()
+        .collect();
+    let histories = shown.chunk_by(|a, b| a.data == b.data);
+    let name = |own: &[Record]| own[0].data.clone();
+    histories
+        .map(|own| (name(own), chart(&name(own), own)))
+        .collect()
+}
+
+fn chart(name: &str, records: &[Record]) -> Chart {
     let (known, learnt): (Vec<Record>, Vec<Record>) = records
         .iter()
         .filter(|record| !record.budget.starts_with("as "))
@@ -426,10 +436,11 @@ fn chart(name: &str, records: &[Record]) -> desk::chart::Chart {
         let name = format!("{policy}, hindsight");
         lines.push(line(name, &known, policy, point, Stroke::Dashed));
     }
-    freshness_chart(
+    difference_chart(
         format!("Freshness against budget: {name}"),
         "visits per change",
         Scale::Logarithmic,
         lines,
+        "uniform",
     )
 }

@@ -129,7 +129,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         relations,
         records,
         files: vec![("curves.csv".to_owned(), table(&curves))],
-        charts: vec![("factors".to_owned(), chart(&curves))],
+        charts: charts(),
         notes: PROOF.map(str::to_owned).to_vec(),
     })
 }
@@ -210,6 +210,11 @@ fn table(curves: &[Point]) -> String {
         );
     }
     text
+}
+
+/// The plots, which follow from the formula alone.
+pub fn charts() -> Vec<(String, Chart)> {
+    vec![("factors".to_owned(), chart(&curves()))]
 }
 
 fn chart(curves: &[Point]) -> Chart {

@@ -1,4 +1,4 @@
-//! How soon the important pages are had, by the order of first visits.
+//! How soon the important pages are fetched, by the order of first visits.
 
 use super::lab::Lab;
 use super::national::Setting;
@@ -96,7 +96,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
     }
     bar.finish_and_clear();
     Ok(Outcome {
-        title: "How soon the important pages are had",
+        title: "How soon the important pages are fetched",
         data: words.join("; ")
             + &format!("; {SEEDS} seeds drawn among the {KNOWN} hosts that link to most others, {REQUESTS_PER_SECOND} requests a second, a second between two to a host; {runs} draws"),
         seed: lab.seed,
@@ -272,9 +272,9 @@ fn chart(rows: &[Row]) -> Chart {
         range: (0.0, 1.0),
     };
     Chart {
-        title: "Importance had against pages fetched".to_owned(),
+        title: "Importance gained against pages fetched".to_owned(),
         x: axis("share of the pages fetched"),
-        y: axis("share of the importance had"),
+        y: axis("share of the importance gained"),
         lines: lines.collect(),
         mark: None,
     }

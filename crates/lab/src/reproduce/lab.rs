@@ -9,12 +9,13 @@ use desk::chart::{Line, Stroke};
 use desk::interrupt::{Interrupted, stop_on_interrupt};
 use desk::terminal;
 use ground::quantity::DAY;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use simulation::knowledge::Source;
 use simulation::run::Control;
 use simulation::scenario;
 use simulation::sweep::{self, Budget, Row, Sweep};
 use simulation::world::{Observe, Start, World};
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,13 +37,14 @@ pub struct Lab<'a> {
 }
 
 /// A row of raw results: of which data, with which knowledge, at which budget.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
     pub data: String,
-    /// Of the data, where they are drawn anew.
+    /// Of the data, where they are drawn anew; early rows do not have it.
+    #[serde(default)]
     pub seed: u64,
-    pub knowledge: &'static str,
-    pub observe: &'static str,
+    pub knowledge: Cow<'static, str>,
+    pub observe: Cow<'static, str>,
     pub budget: String,
     pub policy: String,
     pub budget_per_day: f64,
@@ -51,6 +53,8 @@ pub struct Record {
     pub freshness_ci95: f64,
     pub pages_ci95: Option<f64>,
     pub final_freshness: f64,
+    // early rows have another name for it
+    #[serde(alias = "bound_unpolite")]
     pub bound_impolite: f64,
     pub bound_polite: f64,
     pub ns_per_selection: Option<f64>,
@@ -196,8 +200,8 @@ fn record(
     Record {
         data: data.to_owned(),
         seed,
-        knowledge,
-        observe,
+        knowledge: knowledge.into(),
+        observe: observe.into(),
         budget: budget.to_owned(),
         policy: row.policy,
         budget_per_day: row.budget_per_day,

@@ -1,11 +1,11 @@
 //! Policies that learn from their own visits against classical ones, and against those that know.
 
 use super::lab::{Lab, Question, Record, find, line, over_seeds, present};
-use super::outcome::{Outcome, freshness_chart};
+use super::outcome::{Outcome, difference_chart};
 use super::verdict::{Band, Estimate, Figure, PLAIN, POINTS, Relation, Source};
 use anyhow::Result;
 use desk::bad_input::BadInput;
-use desk::chart::{Scale, Stroke};
+use desk::chart::{Chart, Line, Scale, Stroke};
 use simulation::knowledge;
 use simulation::scenario::{Kind, Law, Scenario};
 use simulation::sweep::Budget;
@@ -15,6 +15,8 @@ use std::sync::Arc;
 const LEARNERS: [&str; 3] = ["default", "epochs", "q-learning"];
 const CLASSICAL: [&str; 2] = ["uniform", "random-uniform"];
 const KNOWING: &str = "merge-opt-polite";
+/// What plots show the difference to.
+const BASELINE: &str = "uniform";
 /// Visits per change.
 const BUDGETS: [f64; 3] = [0.25, 0.5, 1.0];
 
@@ -33,7 +35,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
     let learners = present(&LEARNERS);
     let online = [&learners[..], &CLASSICAL].concat();
     let budgets = BUDGETS.map(|visits| (visits.to_string(), Budget::PerChange(visits)));
-    let (mut records, mut relations, mut charts) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut records, mut relations) = (Vec::new(), Vec::new());
     for (name, process) in [("poisson", Kind::Poisson), ("bursty", bursty)] {
         let scenario = Scenario {
             pages,
@@ -77,16 +79,6 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
             own.extend(ask(seed, &[KNOWING], knowledge::Source::Hindsight)?);
         }
         relations.extend(compare(name, &own, &learners));
-        let point = |r: &Record| (r.budget.parse().unwrap_or(0.0), r.final_freshness);
-        let mut lines = Vec::new();
-        for policy in &online {
-            lines.push(line(*policy, &own, policy, point, Stroke::Solid));
-        }
-        let known = format!("{KNOWING}, hindsight");
-        lines.push(line(known, &own, KNOWING, point, Stroke::Dashed));
-        let title = format!("Freshness once learnt: {name}");
-        let chart = freshness_chart(title, "visits per change", Scale::Logarithmic, lines);
-        charts.push((name.to_owned(), chart));
         records.extend(own);
     }
     Ok(Outcome {
@@ -99,15 +91,47 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         ),
         seed: lab.seed,
         relations,
+        charts: charts(&records),
         records,
         files: Vec::new(),
-        charts,
         notes: vec![
             "Freshness is that of the last twentieth of the time (`final_freshness`), when agents \
              have learnt."
                 .to_owned(),
         ],
     })
+}
+
+/// The plots of these rows.
+pub fn charts(records: &[Record]) -> Vec<(String, Chart)> {
+    let chart = |name: &str| {
+        let own: Vec<Record> = (records.iter().filter(|record| record.data == name))
+            .cloned()
+            .collect();
+        // each draw against its own baseline, so intervals are those of the difference
+        let point = |r: &Record| {
+            let is_base = |other: &&Record| {
+                other.policy == BASELINE && other.seed == r.seed && other.budget == r.budget
+            };
+            let base = own.iter().find(is_base);
+            let base = base.map_or(f64::NAN, |base| base.final_freshness);
+            (r.budget.parse().unwrap_or(0.0), r.final_freshness - base)
+        };
+        let mut lines: Vec<Line> = [&present(&LEARNERS)[..], &CLASSICAL]
+            .concat()
+            .into_iter()
+            .map(|policy| line(policy, &own, policy, point, Stroke::Solid))
+            .collect();
+        let known = format!("{KNOWING}, hindsight");
+        lines.push(line(known, &own, KNOWING, point, Stroke::Dashed));
+        let title = format!("Freshness once learnt: {name}");
+        let (x, scale) = ("visits per change", Scale::Logarithmic);
+        (
+            name.to_owned(),
+            difference_chart(title, x, scale, lines, BASELINE),
+        )
+    };
+    ["poisson", "bursty"].map(chart).into()
 }
 
 fn compare(data: &str, records: &[Record], learners: &[&str]) -> Vec<Relation> {

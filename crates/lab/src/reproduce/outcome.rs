@@ -17,6 +17,16 @@ const READING: &str = "*Source*: a figure that was *published*, a claim of *ours
      outside, in the direction claimed; *does not hold*: not even that; *undecided*: it reaches over \
      the edge, or there are fewer than five seeds; *none*: the outcome could not have been otherwise.";
 
+/// Writes plots into a folder.
+pub fn draw(folder: &Path, charts: &[(String, Chart)]) -> Result<()> {
+    for (name, chart) in charts {
+        let mut file = NewFile::create(&folder.join(format!("{name}.svg")))?;
+        file.write_all(chart.to_svg().as_bytes())?;
+        file.finish()?;
+    }
+    Ok(())
+}
+
 /// What an experiment found.
 pub struct Outcome {
     /// What it is about, in a line.
@@ -56,9 +66,7 @@ impl Outcome {
         for (name, content) in &self.files {
             file(name, content.as_bytes())?;
         }
-        for (name, chart) in &self.charts {
-            file(&format!("{name}.svg"), chart.to_svg().as_bytes())?;
-        }
+        draw(folder, &self.charts)?;
         file("README.md", self.readme(command).as_bytes())
     }
 
@@ -130,6 +138,38 @@ impl Outcome {
             "notes": self.notes,
         })
     }
+}
+
+/// A chart of how far freshness lies above that of one of the lines, where all of them lie close together. Values are in
+/// points; the baseline itself is the axis.
+pub fn difference_chart(
+    title: String,
+    x: &str,
+    scale: Scale,
+    lines: Vec<Line>,
+    baseline: &str,
+) -> Chart {
+    let base = lines.iter().find(|line| line.name == baseline);
+    let base = base.map_or_else(Vec::new, |line| line.points.clone());
+    let above = |line: Line| {
+        let same = |x: f64| base.iter().find(|point| point.0 == x);
+        let points = (line.points.iter())
+            .map(|&(x, y)| (x, same(x).map_or(f64::NAN, |point| 100.0 * (y - point.1))));
+        Line {
+            points: points.collect(),
+            errors: line.errors.iter().map(|half| 100.0 * half).collect(),
+            ..line
+        }
+    };
+    let others = lines.into_iter().filter(|line| line.name != baseline);
+    let lines: Vec<Line> = others.map(above).collect();
+    let mut chart = freshness_chart(title, x, scale, lines);
+    let points = || chart.lines.iter().flat_map(|line| &line.points);
+    let values = || points().map(|p| p.1).filter(|value| value.is_finite());
+    let (low, high) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
+    chart.y.range = (low.floor(), high.ceil().max(low.floor() + 1.0));
+    chart.y.label = format!("freshness above {baseline}, points");
+    chart
 }
 
 /// A chart of freshness from a value below all points to one above them.

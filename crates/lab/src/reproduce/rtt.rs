@@ -81,7 +81,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         ),
     };
     Ok(Outcome {
-        title: "RTTs that nobody measured, by shortest path and by coordinates",
+        title: "Unmeasured RTTs, by shortest path and by coordinates",
         data,
         seed: lab.seed,
         relations: names

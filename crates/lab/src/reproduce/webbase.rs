@@ -2,10 +2,10 @@
 //! near to the bounds policies come.
 
 use super::lab::{Lab, Question, Record, find, line, over_seeds};
-use super::outcome::{Outcome, freshness_chart};
+use super::outcome::{Outcome, difference_chart};
 use super::verdict::{Band, Estimate, Figure, PLAIN, POINTS, Relation, Source, told};
 use anyhow::Result;
-use desk::chart::{Scale, Stroke};
+use desk::chart::{Chart, Scale, Stroke};
 use desk::terminal::grouped;
 use freshness::allocate::{Pages, Problem, bounds};
 use simulation::generate::{Parameters, generate};
@@ -89,7 +89,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         ),
         seed: lab.seed,
         relations: relations(&records, &gaps_at_published_size),
-        charts: vec![("freshness".to_owned(), chart(&records))],
+        charts: charts(&records),
         records,
         files: Vec::new(),
         notes: vec![
@@ -265,23 +265,32 @@ fn relations(records: &[Record], gaps_at_published_size: &[[f64; 3]]) -> Vec<Rel
     ]
 }
 
-fn chart(records: &[Record]) -> desk::chart::Chart {
+/// The plots of these rows.
+pub fn charts(records: &[Record]) -> Vec<(String, Chart)> {
+    vec![("freshness".to_owned(), chart(records))]
+}
+
+fn chart(records: &[Record]) -> Chart {
     let share = |record: &Record| record.budget.trim_end_matches(" %").parse().unwrap_or(0.0);
+    // each draw against its own bound, so intervals are those of the difference
     let bound = |name: &str, value: fn(&Record) -> f64, stroke| {
-        line(name, records, POLICIES[0], |r| (share(r), value(r)), stroke)
+        let above = |r: &Record| (share(r), value(r) - r.bound_polite);
+        line(name, records, POLICIES[0], above, stroke)
     };
     let mut lines = vec![
         bound("IMPOLITE", |r| r.bound_impolite, Stroke::Dotted),
         bound("POLITE", |r| r.bound_polite, Stroke::Dashed),
     ];
     for policy in POLICIES {
-        let point = |r: &Record| (share(r), r.final_freshness);
+        let point = |r: &Record| (share(r), r.final_freshness - r.bound_polite);
         lines.push(line(policy, records, policy, point, Stroke::Solid));
     }
-    freshness_chart(
+    // the others reach it nearly
+    difference_chart(
         "Final freshness against budget".to_owned(),
         "budget, % of what politeness allows",
         Scale::Logarithmic,
         lines,
+        "POLITE",
     )
 }

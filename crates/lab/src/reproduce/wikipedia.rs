@@ -71,22 +71,21 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         });
     }
     let (mut data, mut relations) = (Vec::new(), Vec::new());
-    let (mut records, mut charts) = (Vec::new(), Vec::new());
+    let mut records = Vec::new();
     for history in histories {
         let answer = ask(lab, history)?;
         data.push(answer.data);
         relations.extend(answer.relations);
         records.extend(answer.records);
-        charts.push(answer.chart);
     }
     Ok(Outcome {
         title: "Freshness of encyclopedia articles by their edits",
         data: data.join("; "),
         seed: lab.seed,
         relations,
+        charts: charts(&records),
         records,
         files: Vec::new(),
-        charts,
         notes: vec![
             "MERGE and the impolite optimum (each article evenly spaced from a random offset) use \
              the allocation WOLF by the true gaps of the year; `trained` by those of its first \
@@ -123,7 +122,6 @@ struct Answer {
     data: String,
     relations: Vec<Relation>,
     records: Vec<Record>,
-    chart: (String, Chart),
 }
 
 fn ask(lab: &Lab, history: History) -> Result<Answer> {
@@ -173,10 +171,6 @@ fn ask(lab: &Lab, history: History) -> Result<Answer> {
             politeness * 86_400.0
         ),
         relations,
-        chart: (
-            format!("freshness-{}", history.name),
-            chart(&history.name, &hindsight, &trained, &online),
-        ),
         records: [hindsight, trained, online].concat(),
     })
 }
@@ -326,6 +320,22 @@ fn compare(
             &figures(minus((online, "default"), merge), Band::at_least(0.0)),
         ),
     ]
+}
+
+/// The plots of these rows, one for each history.
+pub fn charts(records: &[Record]) -> Vec<(String, Chart)> {
+    let name = |record: &Record| record.data.split(',').next().map(str::to_owned);
+    let histories = records.chunk_by(|a, b| name(a) == name(b));
+    let chart = |own: &[Record]| {
+        let with = |knowledge: &str| -> Vec<Record> {
+            let with = own.iter().filter(|record| record.knowledge == knowledge);
+            with.cloned().collect()
+        };
+        let name = name(&own[0]).unwrap_or_default();
+        let chart = chart(&name, &with("hindsight"), &with("trained"), &with("online"));
+        (format!("freshness-{name}"), chart)
+    };
+    histories.map(chart).collect()
 }
 
 fn chart(name: &str, hindsight: &[Record], trained: &[Record], online: &[Record]) -> Chart {

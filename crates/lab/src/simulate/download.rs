@@ -63,7 +63,7 @@ far, marked as partial (exit code 130); a second one ends at once.
 
 Exit codes: 0 success, 1 failure, 2 bad input, 130 interrupted.";
 
-/// How long many robots take to download a Web, and what they have to tell each other.
+/// How long many robots take to download a Web, and what they must exchange.
 ///
 /// Divides a generated national web, or a real one, among robots in different places by each of
 /// several methods, and downloads it event by event under a virtual clock.
@@ -112,7 +112,7 @@ pub struct Arguments {
     )]
     politeness: Vec<NamedRule>,
 
-    /// What the graph knows of nearness
+    /// What the graph knows about nearness
     #[arg(long, value_enum, value_delimiter = ',', default_value = "rtt")]
     nearness: Vec<Near>,
 
@@ -164,7 +164,7 @@ pub struct Arguments {
     report: Option<PathBuf>,
 }
 
-/// What the graph knows of nearness.
+/// What the graph knows about nearness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Near {
     /// Round-trip times

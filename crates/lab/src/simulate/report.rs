@@ -195,7 +195,7 @@ fn costs(page: &mut String, summary: &Summary) -> fmt::Result {
     let cost = |row: &Row| row.ns_per_selection.unwrap_or(0.0);
     let most = summary.results.iter().map(cost).fold(0.0, f64::max);
     if most == 0.0 {
-        return writeln!(page, "<p>No times were to be told.</p>");
+        return writeln!(page, "<p>Times were left out.</p>");
     }
     writeln!(
         page,

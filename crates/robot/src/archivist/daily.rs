@@ -69,7 +69,7 @@ impl Daily {
         };
         match self.go_on(archive, store) {
             Ok(work) => self.work = work,
-            Err(error) => tracing::warn!(%error, "old versions cannot be taken out"),
+            Err(error) => tracing::warn!(%error, "old versions cannot be removed"),
         }
     }
 
@@ -94,7 +94,7 @@ impl Daily {
                 if !pruning.step(archive, store, STEP)? {
                     return Ok(Work::TakingOut(pruning));
                 }
-                tracing::info!(pruned = ?pruning.pruned, "old versions were taken out");
+                tracing::info!(pruned = ?pruning.pruned, "old versions were removed");
                 Ok(Work::None)
             }
             work => Ok(work),

@@ -68,7 +68,7 @@ impl Config {
         for hook in &self.webhooks {
             let url = url::Url::parse(&hook.url);
             if !url.is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {
-                return invalid("webhooks.url", &hook.url, "expected a URL of http or https");
+                return invalid("webhooks.url", &hook.url, "expected an http or https URL");
             }
             let kinds = ["first", "changed", "minor", "gone"];
             if let Some(wrong) = (hook.kinds.iter()).find(|kind| !kinds.contains(&kind.as_str())) {
@@ -78,7 +78,7 @@ impl Config {
             if let Some(pages) = &hook.pages
                 && let Err(error) = regex::Regex::new(pages)
             {
-                let expected = format!("no regular expression: {}", in_a_line(&error));
+                let expected = format!("not a regular expression: {}", in_a_line(&error));
                 return invalid("webhooks.pages", pages, &expected);
             }
         }

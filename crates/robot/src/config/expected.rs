@@ -12,7 +12,7 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     ),
     (
         "identity.user_agent",
-        "what servers are told, such as \"shopbot/2.0 (+https://example.org/bot)\"",
+        "a User-Agent such as \"shopbot/2.0 (+https://example.org/bot)\"",
     ),
     (
         "politeness.hours",

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-const COMMENT: &str = "# As the crawl was last started; written anew at every start.\n";
+const COMMENT: &str = "# Settings of the crawl's last start; rewritten at every start.\n";
 
 impl Config {
     /// Where it is kept.

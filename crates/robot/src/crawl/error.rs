@@ -13,7 +13,7 @@ pub enum StartError {
     #[error("seed {0:?}: {1}")]
     Seed(String, frontier::key::Refused),
     #[error(
-        "seed {0}: a user or password in a URL is not sent; [[rules]] with basic_file or basic_env send it"
+        "seed {0}: a user or password in a URL is not sent; use [[rules]] with basic_file or basic_env"
     )]
     Login(String),
     #[error("webhooks: {0}")]
@@ -21,7 +21,7 @@ pub enum StartError {
     #[error("{path}: {why}")]
     SeedList { path: PathBuf, why: String },
     #[error(
-        "no seeds, and nothing crawled before in {0}: `seeds` says where a crawl begins, or a URL on the command line"
+        "no seeds, and nothing crawled before in {0}: set `seeds`, or give a URL on the command line"
     )]
     NoSeeds(PathBuf),
     #[error("{0}")]

@@ -99,7 +99,7 @@ pub(super) fn fetch_options(config: &Config) -> Result<Options, StartError> {
     if let Some(source) = f.source {
         // better told now than as one host after the other that cannot be reached
         UdpSocket::bind((source, 0)).map_err(|error| StartError::System {
-            what: format!("fetch.source = {source}, which should be an address of this machine"),
+            what: format!("fetch.source = {source}: expected an address of this machine"),
             error,
         })?;
     }

@@ -31,7 +31,7 @@ impl Served {
             }
             Err(error) => {
                 // too long a path, or a file system without sockets: the crawl goes on unseen
-                tracing::warn!(%error, "nobody can ask this crawl");
+                tracing::warn!(%error, "other commands cannot query this crawl");
                 None
             }
         };

@@ -167,15 +167,15 @@ pub(crate) fn robots_word(standing: Option<&Standing>) -> &'static str {
 /// Why its time is when it is.
 fn limit_words(limit: Limit) -> &'static str {
     match limit {
-        Limit::LeastInterval => "; no two visits may be closer (revisit.least_interval)",
-        Limit::MostInterval => "; no page waits for longer (revisit.most_interval)",
+        Limit::LeastInterval => "; visits must not be closer (revisit.least_interval)",
+        Limit::MostInterval => "; no page waits longer (revisit.most_interval)",
         Limit::LeastChance => "; then it may have changed (revisit.least_chance)",
     }
 }
 
 fn waiting_words(waiting: Waiting, at: f64) -> String {
     match waiting {
-        Waiting::ForOwner => "the fleet to say that it is this robot's alone".into(),
+        Waiting::ForOwner => "the fleet to confirm that it belongs to this robot".into(),
         Waiting::ForWork => "work".into(),
         Waiting::ForAnswer => "an answer".into(),
         Waiting::Until(then) if then - at > 3600.0 => {
@@ -189,7 +189,7 @@ fn waiting_words(waiting: Waiting, at: f64) -> String {
         Waiting::ForOpening(hosts) => {
             format!("its site to answer with pages from other hosts ({hosts} wait to be opened)")
         }
-        Waiting::ForShare => "connections that its site or network has not taken yet".into(),
+        Waiting::ForShare => "a connection; its site or network has taken its share".into(),
         Waiting::ForNothing => "a free connection".into(),
     }
 }

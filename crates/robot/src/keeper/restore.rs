@@ -58,7 +58,7 @@ impl Keeper {
             let (name, blob) = match store.host_row(HostId(host)) {
                 Ok(row) => (row.name, row.blob),
                 Err(error) => {
-                    let what = "hosts are not readable; what they asked for is forgotten";
+                    let what = "hosts are not readable; the delays they asked for are forgotten";
                     losses.note(&error, what);
                     ("http://invalid".into(), Vec::new())
                 }

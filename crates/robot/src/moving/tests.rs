@@ -162,7 +162,10 @@ fn others_may_not_say_what_they_like() {
         let here = tempfile::tempdir().unwrap();
         let bytes = exported(&crawl(here.path(), &[url]), NOW);
         let why = refused(&bytes);
-        assert!(why.contains(url) && why.contains("is no URL of"), "{why}");
+        assert!(
+            why.contains(url) && why.contains("is not a URL of"),
+            "{why}"
+        );
     }
     let here = tempfile::tempdir().unwrap();
     let mut store = open(here.path());

@@ -36,7 +36,7 @@ impl Where {
                 Invalid::new(
                     "rules.pages",
                     pages,
-                    &format!("no regular expression: {}", in_a_line(&error)),
+                    &format!("not a regular expression: {}", in_a_line(&error)),
                 )
             })
         });

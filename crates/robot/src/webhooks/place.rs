@@ -32,7 +32,7 @@ impl Place {
             Ok(text) => {
                 let position = text.trim().parse().map_err(|_| {
                     let what = format!(
-                        "{} holds no number; remove it to begin anew",
+                        "{} does not contain a number; remove it to start over",
                         path.display()
                     );
                     io::Error::new(ErrorKind::InvalidData, what)

@@ -35,7 +35,7 @@ pub struct Case {
     pub method: Method,
     /// What is a server.
     pub unit: Unit,
-    /// What the graph knows of nearness; hashes do not ask.
+    /// What the graph knows about nearness; hashes do not ask.
     pub nearness: Nearness,
     /// How polite they are.
     pub rule: Rule,

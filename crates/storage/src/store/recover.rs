@@ -160,7 +160,7 @@ impl Hosts {
             damage.push(Damage {
                 path: reader.tables.path(Table::Hosts),
                 what: format!(
-                    "{lost} of {} hosts are not readable; what they asked for is forgotten",
+                    "{lost} of {} hosts are not readable; the delays they asked for are forgotten",
                     extents.len()
                 ),
             });

@@ -1,7 +1,7 @@
 //! Going through all pages in order, on all cores.
 
 use std::collections::HashSet;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
@@ -19,6 +19,13 @@ const AHEAD: usize = 4;
 const SAMPLED_TOGETHER: u64 = 256;
 /// Threads at most; more would wait for the disk, or for whoever takes what they made.
 const THREADS: usize = 16;
+
+/// Why a scan ends early.
+enum Stop {
+    /// There is enough; the block that would be next.
+    Enough(Option<u64>),
+    Error(Error),
+}
 
 /// Makes things on all cores and hands them to `take` on this thread, in order.
 pub(super) fn in_order<T: Send, E>(
@@ -143,6 +150,40 @@ impl Reader {
         read: impl Fn(PageId, &str) -> T + Sync,
         mut take: impl FnMut(T),
     ) -> Result<u64> {
+        let mut unreadable = 0;
+        self.scan_blocks(from, host, read, |made, lost| {
+            unreadable += lost;
+            made.into_iter().for_each(&mut take);
+            ControlFlow::Continue(())
+        })?;
+        Ok(unreadable)
+    }
+
+    /// Looks for pages whose URL `is_wanted`, in order of admission, from the page `from` on; may be
+    /// of one host only. `take` gets what was found block by block and says when it has enough.
+    /// Returns the first page that was not looked at, if there is one.
+    pub fn search_urls(
+        &self,
+        from: PageId,
+        host: Option<HostId>,
+        is_wanted: impl Fn(&str) -> bool + Sync,
+        mut take: impl FnMut(Vec<PageId>) -> ControlFlow<()>,
+    ) -> Result<Option<PageId>> {
+        let read = |page, url: &str| is_wanted(url).then_some(page);
+        self.scan_blocks(from, host, read, |made, _| {
+            take(made.into_iter().flatten().collect())
+        })
+    }
+
+    /// Reads URLs block by block until `take`, which also hears how many were not readable, has
+    /// enough. Returns the first page that was not looked at, if there is one.
+    fn scan_blocks<T: Send>(
+        &self,
+        from: PageId,
+        host: Option<HostId>,
+        read: impl Fn(PageId, &str) -> T + Sync,
+        mut take: impl FnMut(Vec<T>, u64) -> ControlFlow<()>,
+    ) -> Result<Option<PageId>> {
         let pages = self.page_count()?;
         let mut places: Vec<(u64, Option<Vec<u16>>)> = match host {
             Some(host) => (self.whereabouts(&[host].into())?.into_iter())
@@ -169,14 +210,20 @@ impl Reader {
             let unreadable = expected - made.len() as u64;
             Ok((made, unreadable))
         };
-        let mut unreadable = 0;
-        in_order(places.len() as u64, make, |made: Result<(Vec<T>, u64)>| {
-            let (made, lost) = made?;
-            unreadable += lost;
-            made.into_iter().for_each(&mut take);
-            Ok(())
-        })?;
-        Ok(unreadable)
+        let mut ahead = places.iter().map(|(number, _)| *number).skip(1);
+        let taken = in_order(places.len() as u64, make, |made: Result<(Vec<T>, u64)>| {
+            let (made, lost) = made.map_err(Stop::Error)?;
+            let next = ahead.next();
+            match take(made, lost) {
+                ControlFlow::Break(()) => Err(Stop::Enough(next)),
+                ControlFlow::Continue(()) => Ok(()),
+            }
+        });
+        match taken {
+            Ok(()) => Ok(None),
+            Err(Stop::Enough(next)) => Ok(next.map(|next| PageId(block(next, pages).start))),
+            Err(Stop::Error(error)) => Err(error),
+        }
     }
 
     /// All slots of the table of admissions in order, read and checked on other threads; nothing for

@@ -90,7 +90,9 @@ enum Key {
 pub struct Selected {
     /// The pages, in order.
     pub pages: Vec<PageId>,
-    /// The last of them, if there may be more.
+    /// Where the list goes on after each of them.
+    pub marks: Vec<Mark>,
+    /// The last of these, if there may be more.
     pub more: Option<Mark>,
     /// Pages that were not readable.
     pub unreadable: u64,
@@ -177,7 +179,8 @@ impl Reader {
         let best = best.into_sorted_vec();
         Ok(Selected {
             more: best.last().filter(|_| is_full).cloned(),
-            pages: best.into_iter().map(|Mark(_, page)| page).collect(),
+            pages: best.iter().map(|Mark(_, page)| *page).collect(),
+            marks: best,
             unreadable,
         })
     }

@@ -211,7 +211,7 @@ fn program() -> Result<PathBuf> {
     candidates.into_iter().flatten().find(runs).ok_or_else(|| {
         BadInput(
             "there is no nats-server on this machine. scripts/get-nats-server fetches one (Debian, Ubuntu); \
-             otherwise see https://nats.io/download, and put it into the PATH or name it in EVERCRAWL_NATS_SERVER"
+             otherwise see https://nats.io/download, and put it on the PATH or set EVERCRAWL_NATS_SERVER to it"
                 .into(),
         )
         .into()

@@ -49,7 +49,7 @@ impl View {
         let number = |value: &Value| value.as_u64().unwrap_or(0);
         for group in groups.iter().filter(|group| group["divided"] == true) {
             self.say(&format!(
-                "{} is divided anew by links and distances: {} of {} change hands",
+                "{} is divided again by links and distances: {} of {} change hands",
                 group["group"].as_str().unwrap_or_default(),
                 number(&group["servers_moved"]),
                 count(number(&group["servers"]), "server"),
@@ -236,7 +236,7 @@ impl Summary {
             missing => format!("{missing} are missing"),
         };
         let soon = match self.too_soon {
-            0 => "nobody was asked too soon, or by two at once".to_owned(),
+            0 => "no server got a request too soon, or from two robots at once".to_owned(),
             soon => format!("{soon} came too soon, or while another was under way"),
         };
         let happened = match (self.fault.says(&self.victim), self.struck_after) {
@@ -259,12 +259,12 @@ impl Summary {
         };
         let near = match (self.distance_before, self.distance_after) {
             (Some(before), Some(after)) => format!(
-                "  pages were {before:.0} ms away from their robots while hosts were divided blindly, {after:.0} ms when distances counted\n"
+                "  pages were {before:.0} ms away from their robots while hosts were divided by hash, {after:.0} ms when distances counted\n"
             ),
             _ => String::new(),
         };
         format!(
-            "\nIn {:.0} s, by the web's own record:\n  {} pages, {lost}; {} had twice\n  {} requests ({}); {soon}\n{near}  {happened}{taken}\n",
+            "\nIn {:.0} s, by the web's own record:\n  {} pages, {lost}; {} fetched twice\n  {} requests ({}); {soon}\n{near}  {happened}{taken}\n",
             self.seconds,
             grouped(self.pages),
             self.twice,
@@ -279,11 +279,11 @@ impl Summary {
             return Err(anyhow!("a robot failed: {}", self.failed.join("; ")));
         }
         if self.missing > 0 || self.too_soon > 0 {
-            return Err(anyhow!("this is not how it should be: please report it"));
+            return Err(anyhow!("this should not happen: please report it"));
         }
         if !self.ended_by_themselves {
             return Err(anyhow!(
-                "the robots were not done in time; --seconds gives them more"
+                "the robots did not finish in time; --seconds gives them more"
             ));
         }
         Ok(())

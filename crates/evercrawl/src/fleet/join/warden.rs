@@ -62,17 +62,17 @@ impl<'a> Warden<'a> {
         match self.found_again() {
             Ok(()) => warn(
                 json,
-                "the NATS servers had lost the fleet; it is founded again as it was",
+                "the NATS servers had lost the fleet; it was created again as it was",
             ),
             Err(error) if !self.complained => {
                 self.complained = true;
                 let text = format!(
-                    "the NATS servers have lost the fleet, and this robot cannot found it again ({error}); \
-                     an operator can: evercrawl fleet init, with the same configuration"
+                    "the NATS servers have lost the fleet, and this robot may not create it again ({error}); \
+                     run `evercrawl fleet init` with the same configuration"
                 );
                 warn(json, &text);
             }
-            Err(error) => tracing::debug!(%error, "not founded again"),
+            Err(error) => tracing::debug!(%error, "not created again"),
         }
     }
 

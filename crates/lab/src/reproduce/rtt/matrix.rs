@@ -115,7 +115,7 @@ fn parse<'t>(
                     .filter(|n| n.is_finite() && *n >= 0.0)
                     .ok_or_else(|| {
                         let reason =
-                            format!("'{field}' is no RTT: expected a number of at least 0");
+                            format!("'{field}' is not an RTT: expected a number of at least 0");
                         BadInput::at(path, line, reason)
                     })
             });

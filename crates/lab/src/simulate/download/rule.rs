@@ -25,7 +25,7 @@ impl FromStr for NamedRule {
             "mean-of-latency" => Rule::MeanOf(latency),
             other => Rule::Is(Politeness::Fixed(fixed(other).ok_or_else(|| {
                 format!(
-                    "'{text}' is no rule: expected an interval such as 15s, density, latency, \
+                    "'{text}' is not a rule: expected an interval such as 15s, density, latency, \
                      mean-of-density or mean-of-latency"
                 )
             })?)),

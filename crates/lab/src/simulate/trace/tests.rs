@@ -124,7 +124,7 @@ fn says_what_is_wrong_and_on_which_line() {
             b"item_id,timestamp_seconds\n1,5\n2,5\n",
             "instant.csv: all changes fall on one instant",
         ),
-        ("cut.csv.gz", &cut[..cut.len() / 2], "is not sound gzip"),
+        ("cut.csv.gz", &cut[..cut.len() / 2], "is not valid gzip"),
     ];
     for (name, content, expected) in cases {
         let file = folder.file(name, content);

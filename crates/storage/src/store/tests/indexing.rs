@@ -1,6 +1,7 @@
 //! What the index says is what going through all pages says, whatever happens to its files.
 
 use std::cmp::Reverse;
+use std::ops::ControlFlow;
 
 use super::*;
 use crate::store::index::RUN;
@@ -124,6 +125,24 @@ fn check(directory: &Path) {
             urls.into_iter()
                 .eq(expected.map(|n| (PageId(n), address(n))))
         );
+    }
+    // a search that stops after every block finds each page once
+    for host in [None, Some(1)] {
+        let (mut found, mut next, mut parts) = (Vec::new(), Some(PageId(3000)), 0);
+        while let Some(from) = next {
+            let has = |url: &str| url.ends_with("77");
+            let search = reader.search_urls(from, host.map(HostId), has, |some| {
+                found.extend(some);
+                ControlFlow::Break(())
+            });
+            next = search.unwrap();
+            parts += 1;
+        }
+        let is_wanted =
+            |n: &u32| address(*n).ends_with("77") && host.is_none_or(|host| host_of(*n) == host);
+        let expected = (3000..PAGES).filter(is_wanted).map(PageId);
+        assert!(found.into_iter().eq(expected), "{host:?}");
+        assert!(parts > 10, "{parts}");
     }
 }
 
