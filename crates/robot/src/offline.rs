@@ -158,7 +158,6 @@ impl Offline {
             changes_per_day: Some(per_day(belief.rate.median)),
             changes_per_day_interval: Some((per_day(belief.rate.low), per_day(belief.rate.high))),
             chance_fresh: self.revisits.chance_fresh(page, now.at),
-            last_visit: Some(now.to_wall(belief.last_visit)),
             host_opens,
             ..PageWait::default()
         })

@@ -246,9 +246,6 @@ pub struct PageWait {
     /// How much it matters, if not as much as others.
     #[serde(default)]
     pub weight: Option<f64>,
-    /// Its last visit that had an answer, as far as the keeper has heard, in seconds since the epoch.
-    #[serde(default)]
-    pub last_visit: Option<f64>,
     /// When it is due, in seconds since the epoch.
     pub due: Option<f64>,
     /// Its host may not be asked before, in seconds since the epoch.

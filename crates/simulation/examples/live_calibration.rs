@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("demo", odd, 150.0, Count::Text),
     ];
     println!(
-        "world,count,budget,seconds,seed,requests,stated,true,status_stated,status_true,status_sent,status_within,rate_held,rate_above,told,minor,unseen,false_alarms,same,by_visits,held_by_visits"
+        "world,count,budget,seconds,seed,requests,stated,true,status_stated,status_true,status_within,rate_held,rate_above,told,minor,unseen,false_alarms,same,by_visits,held_by_visits"
     );
     let only = arguments.next();
     let is_asked = |number: usize| only.as_ref().is_none_or(|only| *only == number.to_string());
@@ -64,13 +64,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let held = |(from, class): (&u32, &Held)| format!("{from}+ {:.3}", class.share());
         let by = |words: Vec<String>| words.join(" ");
         println!(
-            "{name},{count:?},{budget},{seconds},{seed},{},{:.4},{:.4},{:.4},{:.4},{:.4},{:.3},{:.3},{:.3},{},{},{},{},{},{},{}",
+            "{name},{count:?},{budget},{seconds},{seed},{},{:.4},{:.4},{:.4},{:.4},{:.3},{:.3},{:.3},{},{},{},{},{},{},{}",
             found.requests,
             known.stated / known.looks,
             known.truth / known.looks,
             found.all.stated / found.all.looks,
             found.all.truth / found.all.looks,
-            found.sent.truth / found.sent.looks,
             found.within.share(),
             rates.share(),
             rates.above / rates.tested,

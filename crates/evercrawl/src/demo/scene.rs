@@ -23,8 +23,8 @@ pub struct Scene {
     pub web: Arc<Web>,
     running: Running,
     pub crawl: Crawl,
-    /// Web time, estimated freshness and its interval, now and then.
-    estimates: Vec<(f64, f64, (f64, f64))>,
+    /// Web time and estimated freshness, now and then.
+    estimates: Vec<(f64, f64)>,
     scratch: Option<PathBuf>,
 }
 
@@ -38,8 +38,6 @@ pub struct Seen {
     /// All of these of the second half, when the robot had learnt.
     pub truth: f64,
     pub estimate: Option<f64>,
-    /// The mean ends of its 95 % interval.
-    pub interval: Option<(f64, f64)>,
     pub bound: Option<f64>,
     pub uniform: Option<f64>,
     pub requests_per_day: f64,
@@ -77,11 +75,10 @@ impl Scene {
 
     /// Takes the robot's own estimate down.
     pub fn sample(&mut self) {
-        let status = self.crawl.status();
-        let estimate = status.estimated_freshness.zip(status.freshness_interval);
+        let estimate = self.crawl.status().estimated_freshness;
         let now = self.running.now();
         self.estimates
-            .extend(estimate.map(|(estimate, interval)| (now, estimate, interval)));
+            .extend(estimate.map(|estimate| (now, estimate)));
     }
 
     /// The share of copies that are true now.
@@ -151,17 +148,15 @@ impl Scene {
         let audit = Audit::new(&self.web, self.running.clock, &visits);
         let requests_per_day = audit.requests(from, until) as f64 / (until - from);
         let bounds = audit.bounds(from, until, requests_per_day, &rules).ok();
-        let late: Vec<_> = (self.estimates.iter())
-            .filter(|(at, ..)| *at >= from)
+        let late: Vec<f64> = self
+            .estimates
+            .iter()
+            .filter(|(at, _)| *at >= from)
+            .map(|&(_, estimate)| estimate)
             .collect();
-        let mean = |of: fn(&(f64, f64, (f64, f64))) -> f64| {
-            let sum: f64 = late.iter().map(|said| of(said)).sum();
-            (!late.is_empty()).then(|| sum / late.len() as f64)
-        };
         Ok(Seen {
             truth: audit.freshness(from, until).freshness,
-            estimate: mean(|said| said.1),
-            interval: mean(|said| said.2.0).zip(mean(|said| said.2.1)),
+            estimate: (!late.is_empty()).then(|| late.iter().sum::<f64>() / late.len() as f64),
             bound: bounds.map(|bounds| bounds.polite),
             uniform: bounds.map(|bounds| bounds.uniform),
             requests: visits.len(),

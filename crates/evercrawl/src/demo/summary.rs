@@ -44,7 +44,6 @@ pub struct Summary {
     politeness_violations: usize,
     true_freshness: f64,
     estimated_freshness: Option<f64>,
-    freshness_interval: Option<(f64, f64)>,
     bound_polite: Option<f64>,
     uniform: Option<f64>,
 }
@@ -67,7 +66,6 @@ impl Summary {
             politeness_violations: seen.impolite,
             true_freshness: seen.truth,
             estimated_freshness: seen.estimate,
-            freshness_interval: seen.interval,
             bound_polite: seen.bound,
             uniform: seen.uniform,
         }
@@ -84,17 +82,12 @@ impl Summary {
             0 => "not one came too soon after another on its host or address".to_owned(),
             n => format!("{n} came too soon after another on their host or address"),
         };
-        let interval = self
-            .freshness_interval
-            .map_or(String::new(), |(low, high)| {
-                format!("   (95 %: {:.1} to {:.1} %)", 100.0 * low, 100.0 * high)
-            });
         let mut text = format!(
             "\nIn {:.0} days {} pages changed {} times. The robot made {} requests; by the servers'\n\
              own record {politeness}.\n\n\
              In the second half, how much of the copy was up to date:\n  \
                the truth                                {:>7}\n  \
-               the robot's own estimate                 {:>7}{interval}\n  \
+               the robot's own estimate                 {:>7}\n  \
                the most that politeness allows          {:>7}   (with all rates known)\n  \
                visiting all pages equally often         {:>7}   (as many requests)\n",
             self.days,

@@ -141,7 +141,6 @@ impl Keeper {
             changes_per_day_interval: Some((per_day(belief.rate.low), per_day(belief.rate.high))),
             chance_fresh: self.revisits.chance_fresh(page, now.at),
             weight: self.revisits.weight(page).filter(|&weight| weight != 1.0),
-            last_visit: Some(now.to_wall(belief.last_visit)),
             due: due.map(|due| now.to_wall(due)),
             host_opens,
             waits_for: match due {

@@ -2,8 +2,7 @@
 //!
 //! The robot is started as a user would, with the first guess that it has when told nothing. Now and
 //! then it is asked, by the socket that `status` and `why` use, what it believes of every page; the
-//! truth is the instant at which the server says the page was last copied, and the page's changes. A copy counts
-//! from when the robot has heard of it: where a day is a second, those that are being read are some of all.
+//! truth is the instant at which the server says the page was last copied, and the page's changes.
 
 use super::{CLASSES, Held, Stated};
 use crate::small_web::Kind;
@@ -48,8 +47,6 @@ pub struct Judged {
     pub rates: [Held; CLASSES.len()],
     /// Over all copies, as `status` states it.
     pub all: Stated,
-    /// The same, but a copy counts from when the server sent it.
-    pub sent: Stated,
     /// How often the truth was within the interval that `status` states.
     pub within: Held,
     /// Requests that the server saw.
@@ -214,7 +211,7 @@ fn judged(web: &Web, running: &Running, looks: &[Look], pages: &[Option<usize>])
     };
     let mut tested = vec![[false; CLASSES.len()]; web.pages().len()];
     for look in looks {
-        let (mut all, mut sent) = (Stated::default(), Stated::default());
+        let mut all = Stated::default();
         for (id, at, stated) in &look.pages {
             let Some(number) = pages[*id as usize] else {
                 continue;
@@ -223,17 +220,11 @@ fn judged(web: &Web, running: &Running, looks: &[Look], pages: &[Option<usize>])
             let Some(chance) = stated.chance_fresh else {
                 continue;
             };
-            let heard = stated
-                .last_visit
-                .map_or(*at, |last| running.clock.days_at(last));
-            let copies = |until: f64| served.copies[..before(&served.copies, until)].last();
-            let (Some(&copy), Some(&latest)) = (copies(heard), copies(*at)) else {
+            let Some(&copy) = served.copies[..before(&served.copies, *at)].last() else {
                 continue;
             };
-            let is_true = |copy: f64| f64::from(u8::from(page.version(copy) == page.version(*at)));
-            let truth = is_true(copy);
+            let truth = f64::from(u8::from(page.version(copy) == page.version(*at)));
             all.add(chance, truth);
-            sent.add(chance, is_true(latest));
             let count = before(&served.visits, *at) as u32;
             let Some(class) = CLASSES.iter().rposition(|&from| count >= from) else {
                 continue;
@@ -254,7 +245,6 @@ fn judged(web: &Web, running: &Running, looks: &[Look], pages: &[Option<usize>])
         {
             let truth = all.truth / all.looks;
             found.all.add(stated, truth);
-            found.sent.add(stated, sent.truth / sent.looks);
             found.within.add(truth < low, truth > high);
         }
     }

@@ -36,12 +36,6 @@ impl Clock {
         days * DAY_SECONDS / self.speed
     }
 
-    /// The instant of web time of a wall time, in seconds since 1970.
-    pub fn days_at(&self, wall: f64) -> f64 {
-        let epoch = self.epoch.duration_since(UNIX_EPOCH);
-        self.days(wall - epoch.map_or(0.0, |epoch| epoch.as_secs_f64()))
-    }
-
     /// The wall time of an instant of web time. The web is dated by the wall: the robot knows of no
     /// other time.
     pub fn wall(&self, days: f64) -> SystemTime {
