@@ -10,13 +10,17 @@ use maud::{Markup, html};
 use regex::RegexBuilder;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
-use storage::{Mark, Order, PageBrief, PageId, PageState, Reader, Time, Wanted};
+use storage::{HostId, Mark, Order, PageBrief, PageId, PageState, Reader, Time, Wanted};
 
 /// Pages shown at a time.
 const SHOWN: usize = 50;
 /// Pages put in order together in a search, at first and at most.
 const LEAST_PART: usize = 2048;
 const MOST_PART: usize = 65_536;
+/// With no more pages than this all URLs are looked at in one go …
+const ALL_AT_ONCE: u32 = 1_500_000;
+/// … and no more than this are sorted.
+const MOST_SORTED: usize = 5000;
 /// Orders: name, words.
 const SORTS: [(&str, &str, Order); 5] = [
     ("", "As found", Order::Found),
@@ -89,11 +93,90 @@ fn list(
             more: found.more,
             is_partial: false,
         })
+    } else if (wanted.hosts.as_ref()).is_some_and(|hosts| hosts.is_empty()) {
+        Ok(Listed {
+            pages: Vec::new(),
+            more: None,
+            is_partial: false,
+        })
     } else if order == Order::Found {
         search_as_found(reader, wanted, text, after, PATIENCE)
     } else {
-        search_sorted(reader, wanted, order, text, after, PATIENCE)
+        // a text that few URLs have: found in all of them, then sorted
+        let few = match reader.page_count()? {
+            pages if pages <= ALL_AT_ONCE => {
+                search_all(reader, wanted, order, text, after.as_ref(), PATIENCE)?
+            }
+            _ => None,
+        };
+        few.map_or_else(
+            || search_sorted(reader, wanted, order, text, after, PATIENCE),
+            Ok,
+        )
     }
+}
+
+/// The host that is wanted, if only one is.
+fn only_host(wanted: &Wanted) -> Option<HostId> {
+    let hosts = wanted.hosts.as_ref();
+    hosts.and_then(|hosts| hosts.iter().next().copied())
+}
+
+/// Whether a page is in the state that is wanted.
+fn has_state(reader: &Reader, wanted: &Wanted, page: PageId) -> bool {
+    let is_in = |state| reader.brief(page, |brief| brief.state == state);
+    wanted
+        .state
+        .is_none_or(|state| is_in(state).unwrap_or(false))
+}
+
+/// Looks at all URLs and sorts those that have the text; nothing if that takes too long or they are too many.
+fn search_all(
+    reader: &Reader,
+    wanted: &Wanted,
+    order: Order,
+    text: &str,
+    after: Option<&Mark>,
+    patience: Duration,
+) -> storage::Result<Option<Listed>> {
+    let began = Instant::now();
+    let mut found = Vec::new();
+    let next = reader.search_urls(PageId(0), only_host(wanted), finder(text), |some| {
+        found.extend(some);
+        if found.len() > MOST_SORTED || began.elapsed() >= patience {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })?;
+    if next.is_some() {
+        return Ok(None);
+    }
+    let mut marks = Vec::with_capacity(found.len());
+    for page in found {
+        if !has_state(reader, wanted, page) {
+            continue;
+        }
+        let value = reader.brief(page, |brief| match order {
+            Order::Visit => brief.last_visit,
+            Order::Change => brief.last_change,
+            Order::Changes => Some(i64::from(brief.changes)),
+            Order::Found | Order::Url => None,
+        });
+        let mark = value.and_then(|value| reader.mark(order, (page, value)));
+        marks.extend(
+            mark.into_iter()
+                .filter(|mark| after.is_none_or(|after| mark > after)),
+        );
+    }
+    marks.sort();
+    let is_more = marks.len() > SHOWN;
+    marks.truncate(SHOWN);
+    Ok(Some(Listed {
+        pages: marks.iter().map(|mark| mark.place().0).collect(),
+        more: marks.pop().filter(|_| is_more),
+        is_partial: false,
+    }))
 }
 
 /// Reads URLs block by block, on all cores, until a page is full or the time is up.
@@ -108,19 +191,10 @@ fn search_as_found(
     let from = after.map_or(PageId(0), |after| {
         PageId(after.place().0.0.saturating_add(1))
     });
-    let host = wanted
-        .hosts
-        .as_ref()
-        .and_then(|hosts| hosts.iter().next().copied());
-    let is_wanted = |page: &PageId| {
-        let state = |state| reader.brief(*page, |brief| brief.state == state);
-        wanted
-            .state
-            .is_none_or(|wanted| state(wanted).unwrap_or(false))
-    };
     let mut pages = Vec::new();
-    let next = reader.search_urls(from, host, finder(text), |found| {
-        pages.extend(found.into_iter().filter(is_wanted));
+    let next = reader.search_urls(from, only_host(wanted), finder(text), |found| {
+        let found = found.into_iter();
+        pages.extend(found.filter(|&page| has_state(reader, wanted, page)));
         if pages.len() > SHOWN || began.elapsed() >= patience {
             ControlFlow::Break(())
         } else {
@@ -319,7 +393,7 @@ fn table_of(rows: &[Row]) -> Markup {
 mod tests {
     use super::*;
 
-    use storage::{Batch, Candidate, Durability, HostId, PageRow, Store, StoreOptions};
+    use storage::{Batch, Candidate, Durability, PageRow, Store, StoreOptions};
 
     const PAGES: u32 = 9000;
 
@@ -387,6 +461,19 @@ mod tests {
                     assert_eq!(listed.is_partial, !is_full);
                 }
                 assert!(slices > 2, "{order:?}: {slices}");
+                // in one go, page by page
+                let (mut at_once, mut after) = (Vec::new(), None);
+                loop {
+                    let (text, long) = ("needle", Duration::from_mins(1));
+                    let all = search_all(&reader, &wanted, order, text, after.as_ref(), long);
+                    let all = all.unwrap().expect("there is time");
+                    at_once.extend(all.pages);
+                    after = all.more;
+                    if after.is_none() {
+                        break;
+                    }
+                }
+                assert_eq!(at_once, found, "{order:?}");
                 let all = reader.select(&wanted, order, PAGES as usize, None).unwrap();
                 let has = |page: &PageId| page.0 % 100 == 7;
                 let expected: Vec<PageId> = all.pages.into_iter().filter(has).collect();

@@ -38,7 +38,7 @@ fn chart(file: &Path) {
             heuristic: Heuristic::City,
             point: Point::new(latitude, longitude).unwrap(),
             city: Some(city.to_owned()),
-            country: None,
+            country: Some("PT".to_owned()),
         };
         store.keep_places(server, 1.0, &[place]).unwrap();
     }

@@ -46,11 +46,11 @@ fn what_is_wrong_with_a_configuration_is_said_in_plain_words() {
         ),
         (
             "scope.include = [\"/docs/\", \"(\"]",
-            "scope.include: \"(\" is no regular expression: unclosed group\n",
+            "scope.include: \"(\" is not a regular expression: unclosed group\n",
         ),
         (
             "[[rules]]\npages = \"[\"\nweight = 2.0",
-            "no regular expression: unclosed character class\n",
+            "not a regular expression: unclosed character class\n",
         ),
         (
             "[budget]\nconections = 3",
