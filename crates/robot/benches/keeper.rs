@@ -154,10 +154,10 @@ impl Crawl {
         if self.next_commit <= self.at {
             self.next_commit = f64::INFINITY;
             let visits = std::mem::take(&mut self.unstored);
-            return vec![Event::Stored(Stored {
+            return vec![Event::Stored(Box::new(Stored {
                 visits: visits.into_iter().map(|page| (page, None)).collect(),
                 ..Stored::default()
-            })];
+            }))];
         }
         if heard <= self.at {
             return self.heard.pop().expect("it was there").2;
@@ -277,7 +277,9 @@ fn measure(pages: u32) {
             lists: usize::from(first == 0),
             ..Stored::default()
         };
-        crawl.keeper.hear(now(START), [Event::Stored(stored)]);
+        crawl
+            .keeper
+            .hear(now(START), [Event::Stored(Box::new(stored))]);
     }
     crawl.run(u64::from(pages));
     let first = (processor() - begin) / f64::from(pages);

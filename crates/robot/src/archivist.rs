@@ -119,7 +119,7 @@ impl Archivist {
             // nobody listens any more when all ends
             match self.write(gathered) {
                 Ok(stored) => {
-                    let _ = keeper.send(Heard::Event(Event::Stored(stored)));
+                    let _ = keeper.send(Heard::Event(Event::Stored(Box::new(stored))));
                 }
                 Err(error) => {
                     let _ = keeper.send(Heard::Event(Event::Broken(error.to_string())));

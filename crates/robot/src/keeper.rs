@@ -351,7 +351,7 @@ impl Keeper {
             }
             Event::Barred { ticket, until } => self.barred(now, ticket, until),
             Event::Fleet(order) => self.ordered(now, order),
-            Event::Stored(stored) => self.stored(now, stored),
+            Event::Stored(stored) => self.stored(now, *stored),
             Event::Broken(what) => self.broken = Some(what),
         }
     }

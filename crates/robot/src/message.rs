@@ -143,7 +143,7 @@ pub enum Event {
     /// What the fleet wants.
     Fleet(Order),
     /// Something is on disk.
-    Stored(Stored),
+    Stored(Box<Stored>),
     /// Nothing can be stored any more.
     Broken(String),
 }

@@ -59,7 +59,7 @@ impl Traits {
             folder = end;
             *slot = print(level, &path[..end]);
         }
-        if let Some(deepest) = slashes.last() {
+        if let Some(deepest) = slashes.next_back() {
             folder = deepest;
             own[FOLDERS] = print(FOLDERS, &path[..deepest]);
         }

@@ -456,15 +456,14 @@ impl Archivist {
         };
         let mut seam = lock(&member.seam);
         let standing = moving::unpack_standing(answer, seam.now().at);
-        match (self.store.find_host(&errand.of), standing) {
-            (Some(host), Some(standing)) => stored.fleet.answers.push((host, standing)),
-            _ => {
-                stored.fleet.refused += 1;
-                seam.refuse(
-                    parcel,
-                    "an answer that nobody asked for, or that cannot be read",
-                );
-            }
+        if let (Some(host), Some(standing)) = (self.store.find_host(&errand.of), standing) {
+            stored.fleet.answers.push((host, standing));
+        } else {
+            stored.fleet.refused += 1;
+            seam.refuse(
+                parcel,
+                "an answer that nobody asked for, or that cannot be read",
+            );
         }
         Ok(())
     }

@@ -23,10 +23,10 @@ impl Bottle {
                 (Some(Flaw::NoMemos), Some(row)) => row.memo.clear(),
                 (Some(Flaw::StoredTooSoon), _) => {
                     let visits = vec![(page, None)];
-                    let stored = Event::Stored(Stored {
+                    let stored = Event::Stored(Box::new(Stored {
                         visits,
                         ..Stored::default()
-                    });
+                    }));
                     self.happen(self.at, Happening::Heard(Box::new(stored)));
                 }
                 _ => {}
@@ -57,6 +57,6 @@ impl Bottle {
         if self.spec.flaw == Some(Flaw::StoredTooSoon) {
             stored.visits.clear();
         }
-        Ok(Some(Event::Stored(stored)))
+        Ok(Some(Event::Stored(Box::new(stored))))
     }
 }

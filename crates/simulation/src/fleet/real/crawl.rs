@@ -168,7 +168,7 @@ impl Real {
             .filter(|arrived| arrived.row.state == PageState::Live)
             .map(|arrived| arrived.page);
         let arrived: Vec<PageId> = arrived.collect();
-        self.drive(index, vec![Told::Stored(stored)])?;
+        self.drive(index, vec![Told::Stored(Box::new(stored))])?;
         self.compare_dues(index, &arrived);
         Ok(())
     }
