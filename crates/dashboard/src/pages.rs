@@ -93,7 +93,7 @@ fn list(
             more: found.more,
             is_partial: false,
         })
-    } else if (wanted.hosts.as_ref()).is_some_and(|hosts| hosts.is_empty()) {
+    } else if (wanted.hosts.as_ref()).is_some_and(std::collections::HashSet::is_empty) {
         Ok(Listed {
             pages: Vec::new(),
             more: None,
