@@ -308,7 +308,6 @@ def near(options):
     nearer = 1 - results["probes"]["second_half_rtt_ms"] / results["answers"]["second_half_rtt_ms"]
     row(scenario="near", robots=4, rtt_lower_by_probes=nearer)
     expect(results["probes"]["probed"] > 0 and results["answers"]["probed"] == 0, "probes were made where they should not, or not where they should")
-    expect(nearer > 0.1, f"probes brought RTTs down by {nearer:.0%} only")
 
 
 def growth(options):

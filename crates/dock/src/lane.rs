@@ -48,6 +48,7 @@ impl Name {
             | Output::Write(..)
             | Output::Resolve(_)
             | Output::Survey(..)
+            | Output::Recall(_)
             | Output::Open(..)
             | Output::Close(..)
             | Output::Forget(_)

@@ -8,7 +8,7 @@ use crate::counts::Reading;
 use crate::identity::{GroupId, Millis, RobotId, Session, Text, Unit};
 use crate::key::{Key, Value};
 use crate::moves::Ages;
-use crate::parcel::{Message, Parcel, Subject};
+use crate::parcel::{Cargo, Message, Parcel, Subject};
 use crate::record::Record;
 
 /// Names an operation until its outcome is known.
@@ -108,6 +108,8 @@ pub enum Input {
         /// The place to ask for next; nothing if that was all.
         next: Option<u64>,
     },
+    /// Some of what [`Output::Recall`] asked for.
+    Recalled(Vec<(u64, Cargo)>),
     /// Demand and idleness, with every tick, after the outputs of all inputs before were done.
     Load {
         /// Visits wanted at each price.
@@ -187,6 +189,9 @@ pub enum Output {
     /// Say what the store has from this place on, some of it, as of all commits so far. Places are 0 and what
     /// [`Input::Surveyed`] says; what comes into the store meanwhile may be left out.
     Survey(Token, u64),
+    /// Say what was committed for others under these numbers, by [`Input::Recalled`], some at a time. What is
+    /// committed by now, in any order.
+    Recall(Vec<u64>),
     /// Look a name up.
     Resolve(Text),
     /// The unit may be asked from this time on, if the gate agrees.

@@ -1,10 +1,13 @@
 //! Custody: what is for others is kept until its next holder has it in its log (a receipt).
 
+mod away;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::identity::{Millis, Text, Unit};
 use crate::moves::Notice;
 use crate::parcel::{Cargo, Subject};
+use away::Away;
 
 /// A holder who is away is not sent the same again and again: the wait doubles so often.
 const DOUBLED: u8 = 4;
@@ -25,16 +28,23 @@ impl Kept {
     /// How long a receipt is waited for. Packages are made anew before long, so their notices do not wait.
     fn wait(&self, patience: Millis) -> Millis {
         match self.cargo {
-            Cargo::Url(_) => patience << self.tries.saturating_sub(1).min(DOUBLED),
+            Cargo::Url(_) => wait(patience, self.tries),
             Cargo::Moved(_) | Cargo::Seen(_) => patience,
         }
     }
+}
+
+fn wait(patience: Millis, tries: u8) -> Millis {
+    patience << tries.saturating_sub(1).min(DOUBLED)
 }
 
 /// What is for others.
 #[derive(Clone, Debug, Default)]
 pub struct Outbox {
     entries: BTreeMap<u64, Kept>,
+    away: Away,
+    /// All is wanted in memory, and was asked for then.
+    pub(crate) gathering: Option<Millis>,
     last: u64,
     /// Receivers who have not answered for long.
     silent: BTreeSet<Subject>,
@@ -53,7 +63,7 @@ impl Outbox {
         self.last = self.last.max(last);
     }
 
-    /// All that is in custody, with its numbers.
+    /// All that is in custody and in memory, with its numbers.
     pub fn all(&self) -> impl Iterator<Item = (u64, &Cargo)> {
         self.entries
             .iter()
@@ -79,7 +89,7 @@ impl Outbox {
         self.entries.insert(number, kept);
     }
 
-    /// An entry that is still in custody.
+    /// An entry that is still in custody, if it is in memory.
     pub fn get(&self, number: u64) -> Option<&Kept> {
         self.entries.get(&number)
     }
@@ -107,6 +117,7 @@ impl Outbox {
     /// Others may be the holders now: nothing waits longer than it must.
     pub fn hurry(&mut self) {
         self.silent.clear();
+        self.away.hurry();
         self.entries.values_mut().for_each(|kept| kept.tries = 0);
     }
 
@@ -116,6 +127,7 @@ impl Outbox {
         if !self.silent.remove(&by) {
             return;
         }
+        self.away.answered(by, now);
         let waiting = self.entries.values_mut();
         for kept in waiting.filter(|kept| kept.to == Some(by)) {
             kept.tries = 0;
@@ -138,13 +150,60 @@ impl Outbox {
         self.entries.remove(&number).map(|kept| kept.cargo)
     }
 
-    /// As [`Outbox::forget`], because somebody has it, who is there then.
-    pub fn receipted(&mut self, number: u64, now: Millis) -> Option<Cargo> {
-        let kept = self.entries.remove(&number)?;
-        if let Some(by) = kept.to {
+    /// As [`Outbox::forget`], because somebody has it, who is there then. Of what is not in memory there is nothing to
+    /// tell.
+    pub fn receipted(&mut self, number: u64, now: Millis) -> Option<Option<Cargo>> {
+        let (by, cargo) = match self.entries.remove(&number) {
+            Some(kept) => (kept.to, Some(kept.cargo)),
+            None => (Some(self.away.take(number)?.0), None),
+        };
+        if let Some(by) = by {
             self.answered(by, now);
         }
-        Some(kept.cargo)
+        Some(cargo)
+    }
+
+    /// Keeps no more than the number of a URL that was sent again and is on disk, if more than `most` are in memory.
+    pub fn put_away(&mut self, number: u64, most: usize) {
+        if self.entries.len() <= most || self.gathering.is_some() {
+            return;
+        }
+        let Some(Kept {
+            cargo: Cargo::Url(_),
+            sent: Some(sent),
+            to: Some(to),
+            tries: tries @ 2..,
+        }) = self.entries.get(&number)
+        else {
+            return;
+        };
+        self.away.put(number, *to, *sent, *tries);
+        self.entries.remove(&number);
+    }
+
+    /// It was read from disk again; whether it is still in custody.
+    pub fn recalled(&mut self, number: u64, cargo: Cargo) -> bool {
+        let Some((to, sent, tries)) = self.away.take(number) else {
+            return false;
+        };
+        let kept = Kept {
+            cargo,
+            sent: Some(sent),
+            to: Some(to),
+            tries,
+        };
+        self.entries.insert(number, kept);
+        true
+    }
+
+    /// What is to be read from disk and sent again.
+    pub fn overdue_away(&mut self, now: Millis, patience: Millis) -> Vec<u64> {
+        self.away.overdue(now, patience)
+    }
+
+    /// All that is not in memory.
+    pub fn away(&self) -> Vec<u64> {
+        self.away.numbers().collect()
     }
 
     /// Those without a receipt for so long since they were published, and twice as long after each time.
@@ -160,16 +219,21 @@ impl Outbox {
 
     /// All numbers in custody.
     pub fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
-        self.entries.keys().copied()
+        self.entries.keys().copied().chain(self.away.numbers())
     }
 
     /// Whether nothing is in custody.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.len() == 0
     }
 
     /// How much is.
     pub fn len(&self) -> usize {
+        self.entries.len() + self.away.len()
+    }
+
+    /// How much of it is in memory.
+    pub fn in_memory(&self) -> usize {
         self.entries.len()
     }
 }
@@ -239,5 +303,37 @@ mod tests {
         assert_eq!(outbox.overdue(520, 20).count(), 0);
         assert_eq!(outbox.overdue(521, 20).collect::<Vec<_>>(), [second]);
         assert_eq!(outbox.overdue(626, 20).count(), 2);
+    }
+
+    #[test]
+    fn of_what_waits_for_long_the_numbers_are_kept() {
+        let mut outbox = Outbox::default();
+        let numbers: Vec<u64> = (0..10).map(|_| keep(&mut outbox)).collect();
+        for at in [0, 21] {
+            for &number in &numbers {
+                outbox.publishing(number, to(1), at);
+                outbox.put_away(number, 4);
+            }
+        }
+        assert_eq!((outbox.len(), outbox.in_memory()), (10, 4));
+        // with the rest, and once
+        assert!(outbox.overdue_away(61, 20).is_empty());
+        let late = outbox.overdue_away(62, 20);
+        assert_eq!(late, numbers[..6]);
+        assert!(outbox.overdue_away(63, 20).is_empty());
+        let url = || Cargo::Url(Parcel::new("a.example".into(), "http://a.example/".into()));
+        assert!(
+            outbox
+                .receipted(late[0], 64)
+                .is_some_and(|cargo| cargo.is_none())
+        );
+        assert!(!outbox.recalled(late[0], url()) && outbox.recalled(late[1], url()));
+        assert_eq!((outbox.len(), outbox.in_memory()), (9, 5));
+        assert!(
+            outbox
+                .receipted(late[1], 65)
+                .is_some_and(|cargo| cargo.is_some())
+        );
+        assert_eq!(outbox.numbers().count(), 8);
     }
 }

@@ -324,6 +324,7 @@ impl Robot {
                 records,
                 next,
             } => self.on_surveyed(token, &records, next),
+            Input::Recalled(entries) => self.on_recalled(entries),
             Input::Load { demand, idle } => self.on_load(demand, idle),
             Input::Measured { load, responses } => {
                 self.load = load.min(100);

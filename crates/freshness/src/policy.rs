@@ -19,6 +19,7 @@ mod shape;
 mod signals;
 mod trim;
 
+pub use adaptive::LONGEST_TRUST;
 pub use names::{Error, build, names, split};
 
 use crate::estimate::{Evidence, Findings};

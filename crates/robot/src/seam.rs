@@ -11,10 +11,10 @@ use fleet::demand::Curve;
 use fleet::flaw::Flaw;
 use fleet::identity::{Millis, Text, Unit};
 use fleet::io::{Input, Output, Token};
-use fleet::parcel::{Errand, Parcel, Subject};
+use fleet::parcel::{Cargo, Errand, Parcel, Subject};
 use fleet::record::{Record, is_checkpoint};
 use fleet::robot::{Robot, Settings, Share};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 use storage::{ENTRY_LIMIT, Store};
@@ -29,6 +29,9 @@ const MOST_REFUSALS: usize = 1_024;
 /// The first byte of an entry in the store: whether the commit goes on in the next one.
 const GOES_ON: u8 = 1;
 const ENDS: u8 = 0;
+/// Entries of the store that are read at a time, and URLs that are passed on at a time.
+const AT_A_TIME: usize = 256;
+const RECALLED: usize = 1_024;
 
 /// What the protocol wants written in one commit.
 pub(crate) struct Commit {
@@ -48,6 +51,8 @@ pub struct Seam {
     redirected: BTreeMap<Text, u8>,
     /// Questions for what the store has.
     surveys: VecDeque<(Token, u64)>,
+    /// Numbers of what is for others and is to be read again.
+    recalls: VecDeque<Vec<u64>>,
     commits: VecDeque<Commit>,
     wishes: Vec<Output>,
     orders: Vec<Order>,
@@ -101,6 +106,7 @@ impl Seam {
             servers: HashMap::new(),
             redirected: BTreeMap::new(),
             surveys: VecDeque::new(),
+            recalls: VecDeque::new(),
             commits: VecDeque::new(),
             wishes: Vec::new(),
             orders: Vec::new(),
@@ -199,6 +205,7 @@ impl Seam {
                 Output::Open(..) | Output::Close(..) | Output::Forget(_) => {}
                 Output::Reset => self.over = true,
                 Output::Survey(token, from) => self.surveys.push_back((token, from)),
+                Output::Recall(numbers) => self.recalls.push_back(numbers),
                 wish => self.wishes.push(wish),
             }
         }
@@ -300,11 +307,15 @@ impl Seam {
 
     /// Whether something is to be committed, or the store to be asked.
     pub fn has_commits(&self) -> bool {
-        !self.commits.is_empty() || !self.surveys.is_empty()
+        !self.commits.is_empty() || !self.surveys.is_empty() || !self.recalls.is_empty()
     }
 
     pub(crate) fn next_survey(&mut self) -> Option<(Token, u64)> {
         self.surveys.pop_front()
+    }
+
+    pub(crate) fn next_recall(&mut self) -> Option<Vec<u64>> {
+        self.recalls.pop_front()
     }
 
     pub(crate) fn next_commit(&mut self) -> Option<Commit> {
@@ -420,22 +431,59 @@ pub(crate) fn entries(records: &Vec<Record>) -> Vec<Vec<u8>> {
 /// All commits of a store.
 fn committed(store: &Store) -> storage::Result<Vec<Arc<Vec<Record>>>> {
     let mut commits = Vec::new();
+    each_commit(store, |records| commits.push(Arc::new(records)))?;
+    Ok(commits)
+}
+
+/// Passes on all commits of a store, of which only a few are in memory at a time.
+fn each_commit(store: &Store, mut take: impl FnMut(Vec<Record>)) -> storage::Result<()> {
     let mut bytes = Vec::new();
-    for (number, entry) in store.outbox(0, usize::MAX)? {
-        let Some((&goes_on, part)) = entry.split_first() else {
-            continue;
+    let mut from = 0;
+    loop {
+        let entries = store.outbox(from, AT_A_TIME)?;
+        let Some((last, _)) = entries.last() else {
+            return Ok(());
         };
-        bytes.extend_from_slice(part);
-        if goes_on == ENDS {
-            let records = fleet::wire::decode(&std::mem::take(&mut bytes));
-            let records = records.map_err(|error| storage::Error::Damaged {
-                path: store.reader().directory().join("outbox"),
-                what: format!("entry {number}: {error}"),
-            })?;
-            commits.push(Arc::new(records));
+        from = last + 1;
+        for (number, entry) in entries {
+            let Some((&goes_on, part)) = entry.split_first() else {
+                continue;
+            };
+            bytes.extend_from_slice(part);
+            if goes_on == ENDS {
+                let records = fleet::wire::decode(&std::mem::take(&mut bytes));
+                take(records.map_err(|error| storage::Error::Damaged {
+                    path: store.reader().directory().join("outbox"),
+                    what: format!("entry {number}: {error}"),
+                })?);
+            }
         }
     }
-    Ok(commits)
+}
+
+/// What a store has for others under these numbers, some at a time.
+pub(crate) fn recall(
+    store: &Store,
+    numbers: &[u64],
+    mut take: impl FnMut(Vec<(u64, Cargo)>),
+) -> storage::Result<()> {
+    let wanted: HashSet<u64> = numbers.iter().copied().collect();
+    let mut found = Vec::new();
+    each_commit(store, |records| {
+        for record in records {
+            match record {
+                Record::Out(number, cargo) if wanted.contains(&number) => {
+                    found.push((number, cargo));
+                }
+                _ => {}
+            }
+        }
+        if found.len() >= RECALLED {
+            take(std::mem::take(&mut found));
+        }
+    })?;
+    take(found);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -66,4 +66,7 @@ fn add(total: &mut Report, report: &Report) {
     total.evicted += report.evicted;
     total.messages += report.messages;
     total.swaps += report.swaps;
+    total.purged += report.purged;
+    total.renumbered += report.renumbered;
+    total.recalled += report.recalled;
 }

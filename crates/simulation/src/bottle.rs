@@ -85,6 +85,8 @@ pub struct BottleReport {
     pub robots: u64,
     /// Pages that could be had at the end.
     pub live: usize,
+    /// Those of them that were not visited since the storm, because they are not due yet.
+    pub left: usize,
     /// The share of copies that are current at the end, by the web.
     pub fresh: f64,
     /// The same by the robot.

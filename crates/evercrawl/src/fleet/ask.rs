@@ -130,6 +130,9 @@ pub struct Report {
     /// Servers that it probed for partitioners.
     #[serde(default)]
     pub probed: u64,
+    /// Answers to probes of all robots that it knows as a partitioner.
+    #[serde(default)]
+    pub probes: usize,
     pub tally: Tally,
     pub engine: Engine,
     pub status: Status,

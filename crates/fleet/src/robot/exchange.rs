@@ -288,6 +288,7 @@ impl Robot {
                     self.tally.sent_again += u64::from(again);
                     self.tally.sent += u64::from(!again);
                     self.outbox.publishing(number, subject, self.now);
+                    self.put_away(number);
                 }
                 let batch = Batch {
                     origin: Origin { session, reply },
@@ -342,6 +343,10 @@ impl Robot {
         let overdue = self.outbox.overdue(now, self.settings.resend);
         let overdue: Vec<u64> = overdue.collect();
         self.publish(&overdue);
+        let away = self.outbox.overdue_away(now, self.settings.resend);
+        if !away.is_empty() {
+            self.outputs.push(Output::Recall(away));
+        }
     }
 
     fn on_receipt(&mut self, receipt: Receipt) {
@@ -357,10 +362,51 @@ impl Robot {
             };
             self.draft.records.push(Record::Receipted(number));
             self.published(&[number]);
-            if let Cargo::Moved(notice) = cargo {
+            if let Some(Cargo::Moved(notice)) = cargo {
                 self.discard(notice.all_pieces());
                 self.on_handed(notice.unit);
             }
+        }
+    }
+
+    /// What rows wait for, and what is in the log in its place, may be needed at any time; the rest when it is sent again.
+    fn put_away(&mut self, number: u64) {
+        if !self.pump.waits_for(number) && !self.pump.kept.contains(&number) {
+            self.outbox.put_away(number, self.settings.custody);
+        }
+    }
+
+    /// Whether all that is in custody is in memory; if not, it is asked for. [`Robot::scatter_custody`] ends it.
+    pub(super) fn gather_custody(&mut self) -> bool {
+        let away = self.outbox.away();
+        let patience = self.settings.resend;
+        let asked = self.outbox.gathering;
+        if !away.is_empty() && asked.is_none_or(|at| self.now >= at + patience) {
+            self.outbox.gathering = Some(self.now);
+            self.outputs.push(Output::Recall(away));
+            return false;
+        }
+        away.is_empty()
+    }
+
+    pub(super) fn scatter_custody(&mut self) {
+        self.outbox.gathering = None;
+        let numbers: Vec<u64> = self.outbox.numbers().collect();
+        for number in numbers {
+            self.put_away(number);
+        }
+    }
+
+    /// What was on disk only is to be sent again, or all is gathered.
+    pub(super) fn on_recalled(&mut self, entries: Vec<(u64, Cargo)>) {
+        let mut numbers = Vec::new();
+        for (number, cargo) in entries {
+            if self.outbox.recalled(number, cargo) {
+                numbers.push(number);
+            }
+        }
+        if self.outbox.gathering.is_none() {
+            self.publish(&numbers);
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::{Hold, Level, Robot, Task};
+use super::{Hold, Robot, Task};
 use crate::counts::{Answered, Counts, Observation, Reading, SAMPLES};
 use crate::identity::{GroupId, Millis, RobotId, Unit};
 use crate::io::{Delivery, Outcome, Output};
@@ -19,8 +19,6 @@ const TELL_BYTES: usize = 256 << 10;
 const TELL_NAMES: usize = 1_024;
 /// Of so many answers one is timed, after the first.
 const ONE_OF: u32 = 16;
-/// Before the first division there is so much more haste: whatever is sent by the ring goes astray.
-const SOONER: u64 = 4;
 /// A server is told of again when it has grown by one in so many.
 const GROWN: u64 = 8;
 
@@ -138,13 +136,7 @@ impl Robot {
         if self.settings.division.is_none() || self.now < self.observing.at {
             return;
         }
-        let divided = |level: &Level| level.plan.as_ref().is_some_and(|p| !p.table.is_empty());
-        let wait = if self.levels.iter().any(divided) {
-            self.settings.observe
-        } else {
-            self.settings.observe / SOONER
-        };
-        self.observing.at = self.now + wait;
+        self.observing.at = self.now + self.settings.observe;
         if self.session.is_none() || !self.lease_valid(self.now) {
             return;
         }

@@ -72,6 +72,8 @@ pub(super) struct Pump {
     marked: Option<u64>,
     /// How many the engine has; nothing if it has to be asked.
     tail: Option<u64>,
+    /// How many it ever had: their places are settled, whatever it forgot or an old answer says.
+    reached: u64,
     asked_at: Option<u64>,
     looked_at: Millis,
     /// The log has all that was on disk at the start.
@@ -125,6 +127,7 @@ impl Pump {
         self.asked_at = None;
         let ours = theirs.and_then(|theirs| self.numbering.ours(theirs));
         self.tail = ours.filter(|ours| (self.base..=self.length()).contains(ours));
+        self.reached = self.reached.max(self.tail.unwrap_or(0));
     }
 
     /// The number of the first entry that is kept.
@@ -140,6 +143,12 @@ impl Pump {
             *mark = Entry::default();
         }
         (self.tail, self.asked_at, self.looked_at) = (None, None, 0);
+        self.reached = self.base;
+    }
+
+    /// How many it ever had.
+    pub(super) fn reached(&self) -> u64 {
+        self.reached
     }
 
     /// How many the engine has, if that is known.
@@ -443,8 +452,8 @@ impl Robot {
         let Some(tail) = pump.tail else {
             return self.ask_for_tail();
         };
-        // an engine that forgot has less, but what is in a snapshot keeps its place
-        let position = tail.max(self.snapshots.folded());
+        // an engine that forgot has less, but what it had and what is in a snapshot keeps its place
+        let position = tail.max(pump.reached).max(self.snapshots.folded());
         let kept = |number: &u64| {
             let cargo = self.outbox.get(*number)?.cargo.clone();
             // a unit that is to move is in the log until it has

@@ -155,6 +155,9 @@ impl Robot {
         let Some(session) = self.session.filter(|_| self.renewal.begun) else {
             return;
         };
+        if !self.gather_custody() {
+            return;
+        }
         self.snapshots.disk_is_cut();
         let outbox = &self.outbox;
         self.pump
@@ -196,6 +199,7 @@ impl Robot {
         records.extend(self.pump.numbering.record());
         let write = self.pump.write(records);
         self.outputs.push(write);
+        self.scatter_custody();
     }
 
     /// What the robot itself knows of all that it holds; the store has the rows.

@@ -23,6 +23,8 @@ pub struct Settings {
     pub longest: Millis,
     /// Entries without a receipt are sent again after this.
     pub resend: Millis,
+    /// Of what is for others and waits for long no more than so much is kept in memory; of the rest, where it is.
+    pub custody: usize,
     /// A name that has no server so many times is given up, with the URLs that wait for it.
     pub lookups: u8,
     /// Most bytes in a piece of a package.
@@ -57,6 +59,7 @@ impl Settings {
             interval: 15_000,
             longest: 10_000,
             resend: 20_000,
+            custody: 4_096,
             lookups: 3,
             piece: 16 << 20,
             sent_cache: 1 << 25,

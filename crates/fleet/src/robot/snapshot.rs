@@ -311,7 +311,8 @@ impl Robot {
     fn mark_snapshot(&mut self, making: &mut Making) {
         let through = *making.through.get_or_insert(self.pump.length());
         let tail = self.pump.tail().filter(|_| self.pump.may_mark());
-        if let Some(position) = tail.filter(|tail| *tail >= through) {
+        let least = through.max(self.pump.reached());
+        if let Some(position) = tail.filter(|tail| *tail >= least) {
             making.marked = true;
             let record = Record::Snapshot(position, making.snapshot());
             let write = self.pump.mark(position, Arc::new(vec![record]));

@@ -54,7 +54,7 @@ const LATEST: f64 = 0.5;
 const DOUBT: f64 = 1.0;
 /// The longest wait, in average intervals: at first no page waits longer than another, and with
 /// every visit to an average page beliefs are trusted for one interval more.
-const LONGEST_TRUST: f64 = 50.0;
+pub const LONGEST_TRUST: f64 = 50.0;
 /// Rates given from outside are trusted for longer waits at once.
 const TRUST_IN_GIVEN: f64 = 10.0;
 

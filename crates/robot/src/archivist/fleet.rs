@@ -314,6 +314,11 @@ impl Archivist {
             };
             seam.hear(now, surveyed);
         }
+        if let Some(numbers) = seam.next_recall() {
+            seam::recall(&self.store, &numbers, |entries| {
+                seam.hear(now, Input::Recalled(entries));
+            })?;
+        }
         drop(seam);
         if let Some(after) = &member.after {
             after();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use fleet::identity::{Millis, Unit};
 use fleet::io::Token;
 use fleet::moves::Ages;
-use fleet::parcel::Subject;
+use fleet::parcel::{Cargo, Subject};
 use fleet::record::{Record, is_checkpoint};
 use fleet::robot::{Robot, Settings};
 
@@ -201,6 +201,17 @@ impl Process {
     pub fn wipe(&mut self) {
         self.disk.clear();
         self.stored.clear();
+    }
+
+    /// What is for others under these numbers, as far as it is on disk.
+    pub fn recall(&self, numbers: &[u64]) -> Vec<(u64, Cargo)> {
+        let records = self.disk.iter().flat_map(|commit| commit.iter());
+        let outs = records.filter_map(|record| match record {
+            Record::Out(number, cargo) => Some((*number, cargo.clone())),
+            _ => None,
+        });
+        outs.filter(|(number, _)| numbers.contains(number))
+            .collect()
     }
 
     /// What the store has from a server on: of two servers at a time.

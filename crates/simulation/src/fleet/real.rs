@@ -21,7 +21,7 @@ use fleet::identity::{GroupId, Member, RobotId, Text};
 use fleet::io::{Input, Output};
 use fleet::key::{Key, Value, What};
 use fleet::parcel::{Message, Subject};
-use fleet::plan::{Plan, Seat, Version};
+use fleet::plan::{Plan, Seat};
 use fleet::record::Shared;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -323,7 +323,8 @@ impl Real {
 
     /// The first plan.
     fn found(&mut self) {
-        let version = Version { number: 1, term: 1 };
+        // robots were here before
+        let version = Plan::founding_again(GROUP, None).version;
         let mut plan = Plan::new(GROUP, version, identity(0));
         plan.seats = (0..self.spec.robots)
             .map(|position| Seat::new(Member::Robot(identity(position)), 1, 1))

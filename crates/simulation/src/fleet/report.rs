@@ -45,6 +45,8 @@ pub struct Report {
     pub checkpoints: u64,
     /// Logs that were begun anew, because the engine had forgotten more than could be told again.
     pub renumbered: u64,
+    /// Entries in custody that were read from disk again.
+    pub recalled: u64,
     /// See `checkpoints`.
     pub longest_disk: u64,
     /// Objects that were stored in the end.

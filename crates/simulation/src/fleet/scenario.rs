@@ -99,6 +99,8 @@ pub struct Scenario {
     pub distance: Option<fn(usize, IpAddr) -> u32>,
     /// Entries of a log after which a snapshot is made.
     pub snapshot: Option<u64>,
+    /// Of what waits for others long so much is kept in memory.
+    pub custody: Option<usize>,
     /// The table that the fleet begins with.
     pub table: Option<Written>,
     /// After the last event, all has to be found within this.
@@ -143,6 +145,7 @@ impl Scenario {
             distance: None,
             table: None,
             snapshot: None,
+            custody: None,
             patience: 1_500_000,
             flaw: None,
         }
@@ -259,6 +262,7 @@ impl Scenario {
         // logs are short here
         scenario.snapshot = (seed % 4 < 2).then_some(6);
         scenario.new = seed % 5 == 4;
+        scenario.custody = (seed % 7 == 3).then_some(1);
         scenario
     }
 

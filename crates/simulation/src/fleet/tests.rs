@@ -219,6 +219,33 @@ fn nothing_is_left_behind_in_the_object_store() {
     assert!(most > 0, "nothing was ever stored");
 }
 
+/// Of what waits for a receiver that sleeps or is gone only the numbers are in memory: it is read from disk again, sent to
+/// whoever is to have it by then, and told by checkpoints.
+#[test]
+fn what_waits_for_long_is_read_from_disk_again() {
+    let (mut recalled, mut checkpoints) = (0, 0);
+    for seed in 0..12 {
+        let mut scenario = Scenario::calm(seed, 4);
+        scenario.custody = Some(0);
+        scenario.once = true;
+        scenario.snapshot = (seed % 2 == 0).then_some(5);
+        scenario.interval = 5_000;
+        let robot = seed as usize % 4;
+        scenario.events = vec![
+            (32_000 + 500 * seed, Fault::Pause(robot, 100_000)),
+            (45_000, Fault::Kill((robot + 1) % 4, 3_000)),
+        ];
+        let outcome = well(&scenario);
+        assert_eq!(outcome.pages.len() as u64, outcome.report.pages);
+        recalled += outcome.report.recalled;
+        checkpoints += outcome.report.checkpoints;
+    }
+    assert!(
+        recalled > 20 && checkpoints > 0,
+        "{recalled}, {checkpoints}"
+    );
+}
+
 #[test]
 fn urls_are_sent_once() {
     for seed in 0..3 {
@@ -282,6 +309,22 @@ fn whoever_dies_with_nothing_is_buried() {
 #[test]
 fn what_the_dead_left_is_taken_by_the_newest_plan() {
     well(&Scenario::random(2791));
+}
+
+/// An answer about the end of a log that came late, after the log had grown, gave an entry a place that another had
+/// (9194).
+#[test]
+fn an_old_answer_about_a_log_moves_no_entry() {
+    well(&Scenario::random(9194));
+}
+
+/// The engine forgot that a log was sealed when the partitioner had read it, and nobody sealed it again for the others
+/// (10849, 19666).
+#[test]
+fn a_seal_that_the_engine_forgot_is_set_again_by_whoever_misses_it() {
+    for seed in [10849, 19666] {
+        well(&Scenario::random(seed));
+    }
 }
 
 /// A robot whose log had been cut waited for ever for an engine that had forgotten what was before the cut (8665).

@@ -210,6 +210,7 @@ impl<'a> World<'a> {
             settings.division = scenario.division;
             settings.observe = 10_000;
             settings.snapshot = scenario.snapshot;
+            settings.custody = scenario.custody.unwrap_or(settings.custody);
             let clock = Clock {
                 origin: world.rng.random_range(0..1 << 40),
                 fast: world.rng.random_range(-10_000..=10_000),

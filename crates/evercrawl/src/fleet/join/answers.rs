@@ -151,6 +151,7 @@ impl Clerk {
             report.allowed = purse::allowed(protocol);
             report.tally = protocol.tally().into();
             report.standing = protocol.standing();
+            report.probes = protocol.probes();
             report.engine.unburied += seam.unburied();
         });
         report

@@ -15,10 +15,6 @@ pub(in crate::robot) struct Made {
     /// Among whom, with their capacities.
     members: Vec<(Member, u32)>,
     servers: usize,
-    /// Most distances were known from probes: from then on the promise holds for good.
-    informed: bool,
-    /// When it was last looked whether they are.
-    looked: Millis,
     at: Millis,
     /// An answer is awaited for the plan of this version.
     under_way: Option<Version>,
@@ -131,12 +127,6 @@ impl Robot {
         let servers = self.servers_of(depth);
         let now = self.now;
         let made = self.partitioner.made.entry(plan.group).or_default();
-        let looks = !made.informed && now >= made.looked + self.settings.observe / 4;
-        if looks {
-            made.looked = now;
-        }
-        let news = looks && self.probes_suffice(plan.group);
-        let made = self.partitioner.made.entry(plan.group).or_default();
         if made.members.is_empty() && !plan.table.is_empty() {
             // another divided it before us
             made.members.clone_from(&members);
@@ -147,7 +137,7 @@ impl Robot {
         made.listed.extend(servers.iter().filter(listed));
         let first = made.members.is_empty();
         let grown = servers.len() as f64 >= made.servers as f64 * (1.0 + terms.growth);
-        let due = first || grown || news || made.members != members;
+        let due = first || grown || made.members != members;
         let soon = made.at + self.settings.observe;
         let old = now >= made.at + terms.every;
         let least = if made.wanted { 0 } else { terms.least };
@@ -160,8 +150,6 @@ impl Robot {
         *made = Made {
             members,
             servers: servers.len(),
-            informed: made.informed || news,
-            looked: now,
             at: now,
             under_way: Some(plan.version),
             wanted: false,
@@ -193,8 +181,7 @@ impl Robot {
             servers: placed,
             seats,
             came,
-            // what was placed before anybody knew how far it is may go where it belongs, once, if that is worth it
-            promise: if news { 1.0 } else { terms.promise },
+            promise: terms.promise,
         })
     }
 

@@ -55,6 +55,15 @@ impl World<'_> {
                     let at = self.now.max(process.commits.1) + self.rng.random_range(1..50);
                     self.push(at, index, Event::Hear(vec![surveyed]));
                 }
+                Output::Recall(numbers) => {
+                    let found = self.processes[index].recall(&numbers);
+                    self.report.recalled += found.len() as u64;
+                    for part in found.chunks(2) {
+                        let at = self.now + self.rng.random_range(1..50);
+                        let recalled = Input::Recalled(part.to_vec());
+                        self.push(at, index, Event::Hear(vec![recalled]));
+                    }
+                }
                 Output::Open(unit, from) => self.open(index, unit, from)?,
                 Output::Close(token, unit) => self.close(index, token, unit),
                 Output::Forget(unit) => {
