@@ -235,7 +235,7 @@ mod tests {
 
     /// Pages in a folder that changes daily and in one that changes yearly, made in the first days of a year.
     fn site(folders: bool) -> Site {
-        let (mut urls, mut changes) = (Vec::new(), Vec::new());
+        let (mut urls, mut changes) = (Vec::new(), Vec::<Vec<f64>>::new());
         for page in 0..200 {
             let (folder, gap) = [("news", 1.0), ("archive", 400.0)][page % 2];
             let folder = if folders { folder } else { "all" };
