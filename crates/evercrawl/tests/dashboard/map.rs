@@ -103,13 +103,12 @@ fn a_crawl_without_a_fleet_has_a_map() {
     // a page that loses its server complains
     browser.open("about:blank");
     process.interrupted_after(1.0);
-    let (mut shown, base) = show(&crawler, &["--map", map.to_str().unwrap()]);
+    let (shown, base) = show(&crawler, &["--map", map.to_str().unwrap()]);
     browser.open(&format!("{base}/"));
     assert_eq!(browser.tell(link), true);
     is_drawn(&mut browser, &base);
     browser.open("about:blank");
-    shown.kill().unwrap();
-    shown.wait().unwrap();
+    drop(shown);
 
     // in the crawl, by the setting, which is relative to the configuration
     let mut crawler = crawler.with("dashboard.map", "\"map.db\"");
