@@ -193,8 +193,18 @@ fn pages_load_update_and_run_nothing_that_was_crawled() {
     drop(process);
 }
 
+/// Ends with the test, however that ends.
+struct Shown(std::process::Child);
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// `evercrawl dashboard` and where it is.
-fn show(crawler: &Crawler, more: &[&str]) -> (std::process::Child, String) {
+fn show(crawler: &Crawler, more: &[&str]) -> (Shown, String) {
     let out = crawler.directory.path().join("said");
     let shown = std::process::Command::new(env!("CARGO_BIN_EXE_evercrawl"))
         .args(["dashboard", "--listen", "127.0.0.1:0", "--data"])
@@ -203,6 +213,7 @@ fn show(crawler: &Crawler, more: &[&str]) -> (std::process::Child, String) {
         .stdout(std::fs::File::create(&out).unwrap())
         .spawn()
         .unwrap();
+    let shown = Shown(shown);
     let mut base = String::new();
     wait_until("its address", || {
         let said = std::fs::read_to_string(&out).unwrap();
@@ -225,7 +236,7 @@ fn a_crawl_that_is_not_running_is_shown_too() {
     address(&process);
     wait_until("pages", || crawler.pages().len() >= 5);
     process.interrupted_after(3.0);
-    let (mut shown, base) = show(&crawler, &[]);
+    let (_shown, base) = show(&crawler, &[]);
     let host = base.trim_start_matches("http://").to_owned();
     let page = doors::get(&host, "/", &[]);
     assert!(
@@ -235,6 +246,4 @@ fn a_crawl_that_is_not_running_is_shown_too() {
     // what was seen before is there still
     assert!(page.contains("<path class=\"line\""), "{page}");
     assert!(doors::get(&host, "/page/0", &[]).contains("none is running"));
-    shown.kill().unwrap();
-    shown.wait().unwrap();
 }
