@@ -30,16 +30,16 @@ fn bad_files_are_refused_with_line_and_reason() {
     };
     for (from, to, expected) in [
         ("table 1", "table 2", "line 1: "),
-        ("group g1", "group r1", "line 2: \"r1\" is no group"),
+        ("group g1", "group r1", "line 2: \"r1\" is not a group"),
         (
             "group g1\n",
             "",
             "line 2: \"version v7.2\"; expected \"group …\"",
         ),
-        ("v7.2", "v07.2", "line 3: \"v07.2\" is no version"),
+        ("v7.2", "v07.2", "line 3: \"v07.2\" is not a version"),
         ("v7.2", "7", "line 3: "),
         ("r3 r8", "r3 r3", "line 4: r3 stands there twice"),
-        ("r3 r8", "r3 x8", "line 4: \"x8\" is no member"),
+        ("r3 r8", "r3 x8", "line 4: \"x8\" is not a member"),
         (
             "entries 3",
             "entries 2",
