@@ -22,7 +22,7 @@ const SITES: [GroupId; 2] = [GroupId(2), GroupId(3)];
 /// Seconds between two requests to a host or address.
 const DELAY: f64 = 0.05;
 /// No request lasts longer. The fleet is new, so nobody waits for requests that others may have made before.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 
 fn settings(robot: u64, site: GroupId) -> Settings {
     let mut settings = Settings::new(RobotId(robot), vec![FLEET, site]);

@@ -220,7 +220,7 @@ fn table(cells: &[Cell]) -> String {
 
 /// The plots of these rows and closed forms, which is a table as kept.
 pub fn charts(records: &[Record], forms: &str) -> Result<Vec<(String, Chart)>> {
-    let forms: Vec<Form> = csv::Reader::from_reader(forms.as_bytes())
+    let forms: Vec<ClosedRow> = csv::Reader::from_reader(forms.as_bytes())
         .into_deserialize()
         .collect::<Result<_, _>>()?;
     Ok(vec![("uniform".to_owned(), chart(records, &forms))])
@@ -228,14 +228,14 @@ pub fn charts(records: &[Record], forms: &str) -> Result<Vec<(String, Chart)>> {
 
 /// What a row of the table says of closed forms.
 #[derive(serde::Deserialize)]
-struct Form {
+struct ClosedRow {
     order: String,
     allocation: String,
     visits_per_change: f64,
     closed_form: f64,
 }
 
-fn chart(records: &[Record], forms: &[Form]) -> Chart {
+fn chart(records: &[Record], forms: &[ClosedRow]) -> Chart {
     let mut lines = Vec::new();
     for (order, _) in ORDERS {
         let point = |r: &Record| (r.budget.parse().unwrap_or(0.0), r.final_freshness);
