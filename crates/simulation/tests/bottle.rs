@@ -43,12 +43,7 @@ fn storm(seed: u64) -> BottleSpec {
         clock_steps: 2,
         interval: 2.0,
         connections: 64,
-        // where answers are slow, the policy alone may leave a page for days: it trusts what it believes for as many rounds
-        // of the page's host as it has made over all pages
-        revisit: Revisit {
-            most_interval: "2h".into(),
-            ..eager("0.3/second")
-        },
+        revisit: eager("0.3/second"),
         restarts: Vec::new(),
         moves: false,
         flaw: None,

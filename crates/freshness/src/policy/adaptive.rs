@@ -418,6 +418,10 @@ impl Worth for Adaptive {
         (self.first_trust + rounds).min(LONGEST_TRUST)
     }
 
+    fn watched(&self, page: PageId) -> f64 {
+        self.pages[page.index()].evidence.exposure()
+    }
+
     fn findings(&self, page: PageId) -> Option<Findings> {
         Some(self.pages[page.index()].findings)
     }

@@ -1,5 +1,6 @@
 mod budget;
 mod dated;
+mod trust;
 
 use super::*;
 use crate::allocate::{self, Pages, Problem};

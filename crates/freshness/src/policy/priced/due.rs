@@ -33,7 +33,13 @@ impl<W: Worth> Priced<W> {
         // a page that is busy now is not busy for ever
         let settled = self.worth.once_settled(page);
         let settled = settled.map_or(f64::INFINITY, |stake| edition.round + worth_it(stake));
-        let ceiling = edition.ceiling * round;
+        // rounds are counted over all pages, and a server at its cap has made fewer of its own
+        let watched = if round > edition.round {
+            round + self.worth.watched(page)
+        } else {
+            f64::INFINITY
+        };
+        let ceiling = (edition.ceiling * round).min(watched);
         let delay = worth_it(stake).min(settled).min(ceiling).min(LONGEST);
         delay.max(self.least_delay(page)).min(self.most_delay(page))
     }

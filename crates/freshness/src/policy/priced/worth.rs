@@ -63,6 +63,11 @@ pub(in crate::policy) trait Worth: Send {
     /// be wrong, and only a visit can tell.
     fn ceiling_rounds(&self) -> f64;
 
+    /// For how long visits have watched the page, where it is kept.
+    fn watched(&self, _page: PageId) -> f64 {
+        f64::INFINITY
+    }
+
     /// What visits to the page have shown of its rate, where it is kept.
     fn findings(&self, _page: PageId) -> Option<Findings> {
         None
