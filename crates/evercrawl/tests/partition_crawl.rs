@@ -269,7 +269,7 @@ fn a_crawl_that_goes_on_can_be_divided_and_one_that_is_none_is_refused() {
     let output = divide(&["--pages", text(&pages)]);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2));
-    assert!(errors.contains("pages.csv: is one list"), "{errors}");
+    assert!(errors.contains("pages.csv: is not needed"), "{errors}");
     std::fs::remove_dir_all(crawler.archive()).unwrap();
     refused(&divide(&[]), "the crawl keeps no archive");
 }

@@ -211,7 +211,7 @@ fn every_bad_row_is_named_by_file_and_line() {
     );
     check(
         "page,server,page,change_rate\n",
-        "pages.csv:1: the column 'page' stands twice",
+        "pages.csv:1: the column 'page' appears twice",
     );
     check(
         "page,server,change_rate\na,s\n",

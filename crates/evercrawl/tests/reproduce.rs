@@ -31,6 +31,7 @@ fn all_experiments_run_and_leave_tables_plots_and_rows() {
         let name = experiment["experiment"].as_str().unwrap();
         let own = match name {
             "default"
+            | "cold-pages"
             | "freshness-wikipedia"
             | "rtt-approximation"
             | "probing-origins"

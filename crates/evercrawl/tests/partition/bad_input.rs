@@ -75,7 +75,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         "--links links.csv --robots 2.toml --places places.csv",
-        "places.csv:1: '95' is no place",
+        "places.csv:1: '95' is not a place",
     ),
     (
         "--links links.csv --robots 2.toml --prefixes prefix.csv",

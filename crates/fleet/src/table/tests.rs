@@ -38,7 +38,7 @@ fn bad_files_are_refused_with_line_and_reason() {
         ),
         ("v7.2", "v07.2", "line 3: \"v07.2\" is not a version"),
         ("v7.2", "7", "line 3: "),
-        ("r3 r8", "r3 r3", "line 4: r3 stands there twice"),
+        ("r3 r8", "r3 r3", "line 4: r3 appears twice"),
         ("r3 r8", "r3 x8", "line 4: \"x8\" is not a member"),
         (
             "entries 3",
@@ -52,7 +52,7 @@ fn bad_files_are_refused_with_line_and_reason() {
         (
             "192.0.2.0/24",
             "192.0.2.9/32",
-            "line 7: 192.0.2.9/32 stands there twice",
+            "line 7: 192.0.2.9/32 appears twice",
         ),
         ("32 r8", "32 r9", "line 8: \"r9\" is not among the members"),
         ("32 r8", "32r8", "line 8: "),

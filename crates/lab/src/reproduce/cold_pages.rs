@@ -1,10 +1,11 @@
 //! Where there are fewer visits than pages: first visits by what URLs say, in a world where pages come to be.
 
 use super::lab::Lab;
-use super::outcome::Outcome;
+use super::outcome::{Outcome, freshness_chart};
 use super::verdict::{Band, Estimate, Figure, PLAIN, POINTS, Relation, Source, told};
 use crate::simulate::Trace;
 use anyhow::Result;
+use desk::chart::{Chart, Line, Scale, Stroke};
 use ground::quantity::DAY;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, StandardNormal};
@@ -47,6 +48,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
     let runs = if lab.quick { QUICK_RUNS } else { RUNS };
     let mut rows = String::from("history,visits_per_change,seed,first_visits,freshness\n");
     let (mut data, mut relations) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
     for (name, site) in &sites {
         let (from, until) = site.period();
         data.push(format!(
@@ -74,6 +76,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
             answers.push(answer);
         }
         relations.extend(of_history(name, &answers, is_drawn));
+        found.push(answers);
     }
     let kind = if is_drawn { "generated" } else { "recorded" };
     Ok(Outcome {
@@ -83,7 +86,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         relations,
         records: Vec::new(),
         files: vec![("rows.csv".to_owned(), rows)],
-        charts: Vec::new(),
+        charts: vec![("orders".to_owned(), chart(&found))],
         notes: vec![
             "A page is there from its first change on, which makes it; freshness is that of pages that are there, \
              and one without a copy is out of date. Visits come evenly, tell when a page last changed, and go to \
@@ -95,6 +98,41 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
                 .to_owned(),
         ],
     })
+}
+
+/// How fresh each order keeps the pages, as the mean over histories.
+fn chart(found: &[Vec<Answer>]) -> Chart {
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let line = |name: &str, of: &dyn Fn(&Answer) -> f64| {
+        let at = |k: usize| {
+            mean(
+                &found
+                    .iter()
+                    .map(|history| of(&history[k]))
+                    .collect::<Vec<_>>(),
+            )
+        };
+        Line {
+            name: name.to_owned(),
+            points: (BUDGETS.iter().enumerate())
+                .map(|(k, &budget)| (budget, at(k)))
+                .collect(),
+            stroke: Stroke::Solid,
+            errors: Vec::new(),
+        }
+    };
+    let mut lines: Vec<Line> = (ORDERS.iter().enumerate())
+        .map(|(k, (_, name))| line(name, &|answer| mean(&answer.orders[k])))
+        .collect();
+    lines.push(line("merge-cho in hindsight", &|answer| {
+        mean(&answer.hindsight)
+    }));
+    freshness_chart(
+        format!("Order of first visits, mean of {} histories", found.len()),
+        "visits per change",
+        Scale::Logarithmic,
+        lines,
+    )
 }
 
 fn of_history(name: &str, answers: &[Answer], is_drawn: bool) -> Vec<Relation> {
