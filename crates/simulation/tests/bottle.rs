@@ -73,6 +73,12 @@ fn run(spec: BottleSpec) -> Result<BottleReport, String> {
     Bottle::new(spec, directory.path())?.run()
 }
 
+/// It trusted what it believed for as many rounds as had been made over all pages, where its slow host had made three.
+#[test]
+fn a_page_of_a_slow_host_is_not_left_alone_for_days() {
+    run(weather(208)).unwrap();
+}
+
 #[test]
 fn storms_are_weathered() {
     let seeds = std::env::var("EVERCRAWL_BOTTLE_SEEDS").ok();

@@ -1,6 +1,5 @@
 mod budget;
 mod dated;
-mod trust;
 
 use super::*;
 use crate::allocate::{self, Pages, Problem};
