@@ -5,7 +5,7 @@ mod lane;
 mod readers;
 
 use std::collections::HashMap;
-use std::sync::mpsc::{RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -48,20 +48,19 @@ impl Held {
 }
 
 /// Serves a robot until it has ended, on a thread of its own; what is asynchronous runs on the runtime.
-pub fn serve<B: Bus>(bus: B, mut mooring: Mooring, runtime: Handle) -> std::io::Result<()> {
-    let (_, nothing) = tokio::sync::mpsc::channel(1);
-    let refusals = std::mem::replace(&mut mooring.refusals, nothing);
-    runtime.spawn(bury(bus.clone(), refusals));
+pub fn serve<B: Bus>(bus: B, mooring: Mooring, runtime: Handle) -> std::io::Result<()> {
+    runtime.spawn(bury(bus.clone(), mooring.refusals));
+    let wishes = mooring.wishes;
     let serving = Serving {
         bus,
         runtime,
-        teller: mooring.teller.clone(),
-        sight: mooring.sight.clone(),
+        teller: mooring.teller,
+        sight: mooring.sight,
         lanes: HashMap::new(),
         held: Held::default(),
     };
     let thread = std::thread::Builder::new().name("dock".into());
-    thread.spawn(move || serving.run(&mooring)).map(|_| ())
+    thread.spawn(move || serving.run(&wishes)).map(|_| ())
 }
 
 /// Puts what the robot did not take among the dead letters.
@@ -82,7 +81,7 @@ struct Serving<B> {
 }
 
 impl<B: Bus> Serving<B> {
-    fn run(mut self, mooring: &Mooring) {
+    fn run(mut self, wishes: &mpsc::Receiver<Output>) {
         let mut readers = readers::Readers::new(
             self.bus.clone(),
             self.runtime.clone(),
@@ -90,9 +89,9 @@ impl<B: Bus> Serving<B> {
         );
         loop {
             readers.follow(&self.sight);
-            match mooring.wishes.recv_timeout(LOOK) {
+            match wishes.recv_timeout(LOOK) {
                 Ok(first) => {
-                    for wish in std::iter::once(first).chain(mooring.wishes.try_iter()) {
+                    for wish in std::iter::once(first).chain(wishes.try_iter()) {
                         self.pass_on(wish);
                     }
                 }

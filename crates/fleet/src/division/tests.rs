@@ -258,7 +258,7 @@ fn a_table_that_is_too_long_keeps_the_heaviest() {
 }
 
 /// Servers in blocks, each of which is near one of the members; each was asked by whoever the ring gave it to.
-fn far_apart(seats: &[u64], count: u32, near: impl Fn(u32, usize) -> u32) -> Vec<Placed> {
+fn far_apart(seats: &[u64], count: u32) -> Vec<Placed> {
     let (ring, _) = plan(&division(seats, Vec::new()));
     let mut all = servers(count);
     for (server, placed) in (0..).zip(&mut all) {
@@ -284,17 +284,19 @@ fn far_apart(seats: &[u64], count: u32, near: impl Fn(u32, usize) -> u32) -> Vec
     all
 }
 
+/// Each of four members has a quarter of the blocks near it.
+fn near(block: u32, seat: usize) -> u32 {
+    if block as usize % 4 == seat {
+        4_000
+    } else {
+        80_000
+    }
+}
+
 #[test]
 fn servers_go_to_those_who_are_near() {
     let seats = [5, 9, 1, 7];
-    let near = |block: u32, seat: usize| {
-        if block as usize % 4 == seat {
-            4_000
-        } else {
-            80_000
-        }
-    };
-    let all = far_apart(&seats, 320, near);
+    let all = far_apart(&seats, 320);
     let (after, divided) = plan(&division(&seats, all.clone()));
     let mean = |of: &dyn Fn(&Placed) -> usize| {
         let micros = (0..)
@@ -324,7 +326,7 @@ fn servers_go_to_those_who_are_near() {
 }
 
 /// Microseconds from a page to its robot, on average over servers that are in a block of their own each.
-fn mean_of_lonely(all: &[Placed], seats: &[u64], near: impl Fn(u32, usize) -> u32) -> u64 {
+fn mean_of_lonely(all: &[Placed], seats: &[u64]) -> u64 {
     let (after, _) = plan(&division(seats, all.to_vec()));
     let micros = (0..).zip(all).map(|(server, placed)| {
         let owner = owner(&after, placed);
@@ -337,18 +339,11 @@ fn mean_of_lonely(all: &[Placed], seats: &[u64], near: impl Fn(u32, usize) -> u3
 #[test]
 fn probes_and_places_say_how_far_those_are_who_never_asked() {
     let seats = [5, 9, 1, 7];
-    let near = |block: u32, seat: usize| {
-        if block as usize % 4 == seat {
-            4_000
-        } else {
-            80_000
-        }
-    };
-    let mut lonely = far_apart(&seats, 240, near);
+    let mut lonely = far_apart(&seats, 240);
     for (server, placed) in (0_u32..).zip(&mut lonely) {
         placed.server = std::net::Ipv4Addr::from(0x0b00_0001 + (server << 8)).into();
     }
-    let without = mean_of_lonely(&lonely, &seats, near);
+    let without = mean_of_lonely(&lonely, &seats);
     let mut probed = lonely.clone();
     for (server, placed) in (0_u32..).zip(&mut probed) {
         for (seat, &robot) in seats.iter().enumerate() {
@@ -360,13 +355,13 @@ fn probes_and_places_say_how_far_those_are_who_never_asked() {
             });
         }
     }
-    let with = mean_of_lonely(&probed, &seats, near);
+    let with = mean_of_lonely(&probed, &seats);
     // nothing is measured, but it is known which of them are together
     let mut placed = lonely;
     for (server, placed) in (0_u32..).zip(&mut placed) {
         placed.place = Some(format!("place {}", server % 16).into());
     }
-    let by_place = mean_of_lonely(&placed, &seats, near);
+    let by_place = mean_of_lonely(&placed, &seats);
     println!("{without} by answers, {with} with probes, {by_place} with places");
     assert!(with * 10 <= without * 6, "{with} against {without}");
     assert!(by_place * 10 <= without * 6, "{by_place} against {without}");
