@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -50,19 +51,42 @@ impl Cluster {
         }
     }
 
-    /// Whether all servers run: somebody else may have taken a port since it was found free.
+    /// Whether all servers run and work together: somebody else may have taken a port since it was found free, and
+    /// now and then a leader that was elected before the last server came never counts that one.
     async fn is_up(&mut self) -> bool {
         for port in &self.ports {
             listens(*port).await;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
         let mut children = self.children.iter_mut().flatten();
         let dead = children.position(|child| !matches!(child.try_wait(), Ok(None)));
         if let Some(at) = dead {
             let log = std::fs::read_to_string(self.directory.path().join(format!("{at}.log")));
             eprintln!("a server has ended: {}", log.unwrap_or_default());
         }
-        dead.is_none()
+        dead.is_none() && self.places_streams().await
+    }
+
+    /// Whether a stream finds a place on all of them.
+    async fn places_streams(&self) -> bool {
+        let client = async_nats::connect(self.list()).await;
+        let jetstream = async_nats::jetstream::new(client.expect("a connection"));
+        let stream = async_nats::jetstream::stream::Config {
+            name: "READY".to_owned(),
+            num_replicas: self.ports.len(),
+            ..Default::default()
+        };
+        let begun = Instant::now();
+        loop {
+            match jetstream.create_stream(&stream).await {
+                Ok(_) => return jetstream.delete_stream("READY").await.is_ok(),
+                Err(error) if begun.elapsed() > Duration::from_secs(15) => {
+                    eprintln!("the servers do not work together: {error}");
+                    return false;
+                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(250)).await,
+            }
+        }
     }
 
     /// A server with a configuration that reads its environment.
@@ -184,7 +208,7 @@ pub async fn listens(port: u16) {
         {
             return;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
     panic!("nats-server does not listen");
 }
