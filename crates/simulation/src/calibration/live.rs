@@ -6,7 +6,7 @@
 
 use super::{CLASSES, Held, Stated};
 use crate::small_web::Kind;
-use crate::web::{Clock, Running, Server, Visit, Web, WebSpec};
+use crate::web::{Audit, Clock, Running, Server, Visit, Web, WebSpec};
 use robot::config::{Config, Count};
 use robot::control::Remote;
 use robot::view::PageWait;
@@ -147,34 +147,37 @@ pub fn judge(live: &Live, data: &Path) -> Result<Judged, Box<dyn Error>> {
     if is_over {
         return Err(format!("the robot stopped by itself: {status:?}").into());
     }
+    let visits = running.record.visits();
+    let audit = Audit::new(&web, running.clock, &visits);
+    let served = served(&audit, running.clock, &visits);
     let reader = Reader::open(&state_directory(data))?;
     let mut pages = Vec::new();
     for page in 0..reader.page_count()? {
         let url = url::Url::parse(&reader.address(PageId(page))?.url)?;
         let host = url.host_str().unwrap_or_default();
-        pages.push(web.find(host, url.path()));
+        pages.push(audit.find(host, url.path()));
     }
-    let mut found = judged(&web, &running, &looks, &pages);
-    found.verdicts = verdicts(&web, &running, &reader, &pages)?;
+    let mut found = judged(&audit, running.clock, &served, &looks, &pages);
+    found.requests = visits.len();
+    found.verdicts = verdicts(&audit, &served, &reader, &pages)?;
     Ok(found)
 }
 
 /// The robot's log of visits beside the server's.
 fn verdicts(
-    web: &Web,
-    running: &Running,
+    audit: &Audit,
+    served: &[Served],
     reader: &Reader,
     pages: &[Option<usize>],
 ) -> Result<Verdicts, Box<dyn Error>> {
-    let served = served(web, running.clock, &running.record.visits());
-    let mut next = vec![0; web.pages().len()];
+    let mut next = vec![0; served.len()];
     let mut found = Verdicts::default();
     let mut log = reader.observations(Position(0))?;
     while let Some(seen) = log.read()? {
         let is_answer = !matches!(seen.outcome, Outcome::Failed(_) | Outcome::Gone);
         let number = pages[seen.page.index()].filter(|_| is_answer);
         let Some(number) = number else { continue };
-        let (page, visits) = (&web.pages()[number], &served[number].visits);
+        let (page, visits) = (&*audit.documents()[number], &served[number].visits);
         let visit = next[number];
         next[number] += 1;
         if visit > 0 && visit < visits.len() {
@@ -202,21 +205,22 @@ struct Served {
     copies: Vec<f64>,
 }
 
-fn judged(web: &Web, running: &Running, looks: &[Look], pages: &[Option<usize>]) -> Judged {
-    let visits = running.record.visits();
-    let served = served(web, running.clock, &visits);
-    let mut found = Judged {
-        requests: visits.len(),
-        ..Judged::default()
-    };
-    let mut tested = vec![[false; CLASSES.len()]; web.pages().len()];
+fn judged(
+    audit: &Audit,
+    clock: Clock,
+    served: &[Served],
+    looks: &[Look],
+    pages: &[Option<usize>],
+) -> Judged {
+    let mut found = Judged::default();
+    let mut tested = vec![[false; CLASSES.len()]; served.len()];
     for look in looks {
         let mut all = Stated::default();
         for (id, at, stated) in &look.pages {
             let Some(number) = pages[*id as usize] else {
                 continue;
             };
-            let (page, served) = (&web.pages()[number], &served[number]);
+            let (page, served) = (&*audit.documents()[number], &served[number]);
             let Some(chance) = stated.chance_fresh else {
                 continue;
             };
@@ -236,7 +240,7 @@ fn judged(web: &Web, running: &Running, looks: &[Look], pages: &[Option<usize>])
                 && !std::mem::replace(&mut tested[number][class], true)
             {
                 // the web's day is a second of the robot's
-                let rate = page.rate * DAY / running.clock.wall_seconds(1.0);
+                let rate = page.rate * DAY / clock.wall_seconds(1.0);
                 found.rates[class].add(rate < low, rate > high);
             }
         }
@@ -255,10 +259,14 @@ fn before(times: &[f64], at: f64) -> usize {
     times.partition_point(|&time| time <= at)
 }
 
-fn served(web: &Web, clock: Clock, visits: &[Visit]) -> Vec<Served> {
-    let mut served: Vec<Served> = web.pages().iter().map(|_| Served::default()).collect();
+fn served(audit: &Audit, clock: Clock, visits: &[Visit]) -> Vec<Served> {
+    let mut served: Vec<Served> = audit
+        .documents()
+        .iter()
+        .map(|_| Served::default())
+        .collect();
     for visit in visits {
-        let Some(page) = web.find(&visit.host, &visit.path) else {
+        let Some(page) = audit.find(&visit.host, &visit.path) else {
             continue;
         };
         let at = clock.web(visit.start);

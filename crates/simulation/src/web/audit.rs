@@ -1,12 +1,14 @@
 //! The truth about a crawl: how fresh its copies really were, by the server's record alone, and
 //! what could have been had.
 
-use super::{build::Page, build::Web, clock::Clock, politeness::Rules, record::Visit};
+use super::{build::Page, build::Web, clock::Clock, listings, politeness::Rules, record::Visit};
 use crate::small_web::Kind;
 use freshness::allocate::{self, Pages, Problem};
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, HashMap},
     net::Ipv4Addr,
+    ops::Deref,
 };
 
 /// What a client has taken from a web. Times are days of web time.
@@ -14,16 +16,18 @@ use std::{
 pub struct Audit<'a> {
     web: &'a Web,
     clock: Clock,
-    /// When each page was copied, ascending.
+    /// All pages, then the sitemaps and feeds that were copied: a client that keeps them keeps them fresh or not.
+    documents: Vec<Cow<'a, Page>>,
+    /// When each document was copied, ascending.
     copies: Vec<Vec<f64>>,
-    /// When pages that count were asked for, ascending.
+    /// When documents that count were asked for, ascending.
     requests: Vec<f64>,
 }
 
 /// True freshness over a period.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truth {
-    /// Of all pages that count: the share of their time during which there was a copy and it equalled
+    /// Of all documents that count: the share of their time during which there was a copy and it equalled
     /// the page. A page counts while it exists and robots.txt lets it be fetched.
     pub freshness: f64,
     /// Pages that count at some time of the period.
@@ -53,37 +57,34 @@ pub struct Bounds {
     pub uniform: f64,
 }
 
-impl Web {
-    /// The share of the pages that exist at an instant, and are allowed, whose copy is up to date.
-    /// `copy` says when the copy of a page was taken.
-    pub fn true_freshness(&self, copy: impl Fn(usize) -> Option<f64>, at: f64) -> f64 {
-        let counted = self.pages.iter().enumerate();
-        let counted = counted.filter(|(_, page)| !window(page, at, at.next_up()).is_empty());
-        let (mut fresh, mut all) = (0usize, 0usize);
-        for (number, page) in counted {
-            all += 1;
-            fresh += usize::from(
-                copy(number).is_some_and(|taken| page.version(taken) == page.version(at)),
-            );
-        }
-        share(fresh as f64, all as f64)
-    }
-}
-
 impl<'a> Audit<'a> {
     /// Reads a record. Only a whole 200 makes a copy: a 304 leaves it as it is, be it true or not.
     pub fn new(web: &'a Web, clock: Clock, visits: &[Visit]) -> Self {
+        let mut documents: Vec<Cow<Page>> = web.pages.iter().map(Cow::Borrowed).collect();
         let mut copies = vec![Vec::new(); web.pages.len()];
         let mut requests = Vec::new();
+        let mut listings: HashMap<(&str, &str), usize> = HashMap::new();
         for visit in visits {
-            let Some(page) = web.find(&visit.host, &visit.path) else {
+            let (host, path) = (&*visit.host, &*visit.path);
+            let known = web
+                .find(host, path)
+                .or_else(|| listings.get(&(host, path)).copied());
+            let listing = || {
+                let found = listings::document(web, web.host(host)?, path, &clock)?;
+                documents.push(Cow::Owned(found));
+                copies.push(Vec::new());
+                listings.insert((host, path), copies.len() - 1);
+                Some(copies.len() - 1)
+            };
+            let copied = || visit.complete.then(listing).flatten();
+            let Some(number) = known.or_else(copied) else {
                 continue;
             };
             let at = clock.web(visit.start);
             if visit.complete {
-                copies[page].push(at);
+                copies[number].push(at);
             }
-            if web.pages[page].allowed {
+            if documents[number].allowed {
                 requests.push(at);
             }
         }
@@ -93,14 +94,30 @@ impl<'a> Audit<'a> {
         Self {
             web,
             clock,
+            documents,
             copies,
             requests,
         }
     }
 
-    /// When a page was copied, ascending.
-    pub fn copies(&self, page: usize) -> &[f64] {
-        &self.copies[page]
+    /// The document at a path, if it is a page, or a listing that was copied.
+    pub fn find(&self, host: &str, path: &str) -> Option<usize> {
+        self.web.find(host, path).or_else(|| {
+            let host = self.web.host(host)?;
+            let mut listings = self.documents.iter().skip(self.web.pages.len());
+            let at = listings.position(|page| page.host == host && page.path == path)?;
+            Some(self.web.pages.len() + at)
+        })
+    }
+
+    /// All pages, then the listings that were copied.
+    pub fn documents(&self) -> &[Cow<'a, Page>] {
+        &self.documents
+    }
+
+    /// When a document was copied, ascending.
+    pub fn copies(&self, document: usize) -> &[f64] {
+        &self.copies[document]
     }
 
     /// Requests for pages that count in a period, whatever the answer.
@@ -111,27 +128,36 @@ impl<'a> Audit<'a> {
 
     /// Pages that count of which there is a copy at an instant.
     pub fn known(&self, at: f64) -> usize {
-        let pages = self.web.pages.iter().zip(&self.copies);
-        pages
+        self.counted()
             .filter(|(page, copies)| page.allowed && copies.first().is_some_and(|&copy| copy <= at))
             .count()
     }
 
     /// True freshness at an instant.
     pub fn freshness_at(&self, at: f64) -> f64 {
-        let last = |page: usize| {
-            let copies = &self.copies[page];
+        let (mut fresh, mut all) = (0usize, 0usize);
+        for (page, copies) in self.counted() {
+            if window(page, at, at.next_up()).is_empty() {
+                continue;
+            }
             let taken = copies.partition_point(|&copy| copy <= at);
-            taken.checked_sub(1).map(|last| copies[last])
-        };
-        self.web.true_freshness(last, at)
+            let taken = taken.checked_sub(1).map(|last| copies[last]);
+            all += 1;
+            fresh +=
+                usize::from(taken.is_some_and(|taken| page.version(taken) == page.version(at)));
+        }
+        share(fresh as f64, all as f64)
+    }
+
+    fn counted(&self) -> impl Iterator<Item = (&Page, &Vec<f64>)> {
+        self.documents.iter().map(Deref::deref).zip(&self.copies)
     }
 
     /// True freshness over a period.
     pub fn freshness(&self, from: f64, until: f64) -> Truth {
-        let pages = self.web.pages.iter().zip(&self.copies);
         truth(
-            pages.map(|(page, copies)| (page, copies.iter().copied())),
+            self.counted()
+                .map(|(page, copies)| (page, copies.iter().copied())),
             from,
             until,
         )
@@ -146,9 +172,9 @@ impl<'a> Audit<'a> {
         rules: &Rules,
     ) -> Result<Bounds, allocate::Error> {
         let counted: Vec<&Page> = self
-            .web
-            .pages
+            .documents
             .iter()
+            .map(Deref::deref)
             .filter(|page| !window(page, from, until).is_empty())
             .collect();
         let (server, caps) = self.servers(&counted, rules);

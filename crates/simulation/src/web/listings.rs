@@ -1,14 +1,16 @@
 //! What a host tells crawlers: robots.txt, sitemaps, a feed.
 
 use super::{
-    build::Web,
+    build::{Page, Web},
     clock::{Clock, http_date, iso_date},
     http::{Request, Response},
     respond::gzip,
     spec::{Corner, Robots, Sitemap},
     words,
 };
+use crate::small_web::Kind;
 use std::fmt::Write;
+use std::ops::Range;
 
 /// RFC 9309 lets a crawler stop reading after 500 KiB; the rule behind this much must not count.
 const HUGE: usize = 600 * 1024;
@@ -16,6 +18,92 @@ const HUGE: usize = 600 * 1024;
 const URLS_PER_FILE: usize = 50;
 /// Entries of a feed.
 const ENTRIES: usize = 10;
+/// Changes a day of a sitemap that claims that everything has just changed: as good as always.
+const LYING: f64 = 10_000.0;
+
+/// A sitemap or a feed as a document that changes like a page.
+pub(super) fn document(web: &Web, number: usize, path: &str, clock: &Clock) -> Option<Page> {
+    let host = &web.hosts[number];
+    let changes = match (path, host.sitemap) {
+        ("/feed.xml", _) if host.feed => feed_changes(web, number, clock),
+        ("/sitemap.xml", Sitemap::Truthful) => times(&events(web, host.pages.clone())),
+        ("/sitemap.xml", Sitemap::Lying) => {
+            let last = (web.spec.days * LYING) as u64;
+            (1..=last).map(|k| k as f64 / LYING).collect()
+        }
+        ("/sitemap.xml", Sitemap::Index) => Vec::new(),
+        (_, Sitemap::Index) => times(&events(web, part(host.pages.clone(), path)?)),
+        _ => return None,
+    };
+    Some(Page {
+        host: number,
+        path: path.to_owned(),
+        kind: if changes.is_empty() {
+            Kind::Never
+        } else {
+            Kind::Poisson
+        },
+        rate: changes.len() as f64 / web.spec.days,
+        allowed: true,
+        open_from: 0.0,
+        gone_at: f64::INFINITY,
+        changes,
+        created: 0.0,
+        seed: 0,
+    })
+}
+
+/// When one of these pages changes or goes, and which, ascending.
+fn events(web: &Web, pages: Range<usize>) -> Vec<(f64, usize)> {
+    let of = |number: usize| {
+        let page = &web.pages[number];
+        let changes = page.changes.iter().copied();
+        let changes = changes.take_while(|&at| at < page.gone_at);
+        let gone = Some(page.gone_at).filter(|at| at.is_finite());
+        changes.chain(gone).map(move |at| (at, number))
+    };
+    let mut events: Vec<(f64, usize)> = pages.flat_map(of).collect();
+    events.sort_by(|a, b| a.0.total_cmp(&b.0));
+    events
+}
+
+fn times(events: &[(f64, usize)]) -> Vec<f64> {
+    events.iter().map(|event| event.0).collect()
+}
+
+/// A feed dates by seconds: not every change of a page shows in it.
+fn feed_changes(web: &Web, number: usize, clock: &Clock) -> Vec<f64> {
+    let mut latest = latest(web, number, 0.0);
+    let shown = |latest: &[(f64, usize)]| -> Vec<(u64, usize)> {
+        let entries = latest.iter().take(ENTRIES);
+        entries.map(|&(at, page)| (clock.unix(at), page)).collect()
+    };
+    let mut last = shown(&latest);
+    let mut changes = Vec::new();
+    for (at, page) in events(web, web.hosts[number].pages.clone()) {
+        if !web.pages[page].allowed {
+            continue;
+        }
+        latest.retain(|entry| entry.1 != page);
+        if at < web.pages[page].gone_at {
+            latest.insert(0, (at, page));
+        }
+        let now = shown(&latest);
+        if now != last {
+            changes.push(at);
+            last = now;
+        }
+    }
+    changes
+}
+
+/// The pages in one file of an indexed sitemap.
+fn part(pages: Range<usize>, path: &str) -> Option<Range<usize>> {
+    let middle = path.strip_prefix("/sitemap-")?.strip_suffix(".xml.gz")?;
+    let part = middle.parse::<usize>().ok()?;
+    let start = pages.start.checked_add(part.checked_mul(URLS_PER_FILE)?)?;
+    (start < pages.end).then(|| start..(start + URLS_PER_FILE).min(pages.end))
+}
 
 /// Answers for the well-known names; `None` for any other.
 pub(super) fn respond(
@@ -39,16 +127,7 @@ pub(super) fn respond(
         }
         ("/sitemap.xml", Sitemap::Index) => Some(index(web, number, request.port)),
         (path, Sitemap::Index) if path.starts_with("/sitemap-") => {
-            let middle = path.strip_prefix("/sitemap-")?.strip_suffix(".xml.gz")?;
-            let part = middle.parse::<usize>().ok()?;
-            let start = host
-                .pages
-                .start
-                .checked_add(part.checked_mul(URLS_PER_FILE)?)?;
-            if start >= host.pages.end {
-                return None;
-            }
-            let pages = start..(start + URLS_PER_FILE).min(host.pages.end);
+            let pages = part(host.pages.clone(), path)?;
             let list = url_set(web, pages, request.port, at, clock, false);
             Some(Response::new(
                 200,
@@ -97,7 +176,7 @@ const NAMESPACE: &str = "xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"";
 /// The pages that exist, with the instants of their last changes, or of this one where it lies.
 fn url_set(
     web: &Web,
-    pages: std::ops::Range<usize>,
+    pages: Range<usize>,
     port: u16,
     at: f64,
     clock: &Clock,
@@ -146,22 +225,25 @@ pub(super) fn endless(web: &Web, number: usize, rest: &str, port: u16) -> Option
     Some(Response::new(200, "application/xml", out))
 }
 
-/// RSS with the latest changes of the host.
-fn feed(web: &Web, number: usize, port: u16, at: f64, clock: &Clock) -> Response {
-    let host = &web.hosts[number];
+/// The pages that a feed may show and when they changed, the latest first.
+fn latest(web: &Web, number: usize, at: f64) -> Vec<(f64, usize)> {
     let exists = |page: &usize| at < web.pages[*page].gone_at && web.pages[*page].allowed;
-    let mut latest: Vec<(f64, usize)> = host
-        .pages
-        .clone()
-        .filter(exists)
+    let pages = web.hosts[number].pages.clone().filter(exists);
+    let mut latest: Vec<(f64, usize)> = pages
         .map(|page| (web.pages[page].changed(at), page))
         .collect();
     latest.sort_by(|a, b| b.0.total_cmp(&a.0));
+    latest
+}
+
+/// RSS with the latest changes of the host.
+fn feed(web: &Web, number: usize, port: u16, at: f64, clock: &Clock) -> Response {
+    let host = &web.hosts[number];
     let mut out = format!(
         "{XML}<rss version=\"2.0\"><channel><title>{}</title>\n",
         host.name
     );
-    for &(changed, page) in latest.iter().take(ENTRIES) {
+    for &(changed, page) in latest(web, number, at).iter().take(ENTRIES) {
         let url = web.url(page, port);
         let title = words::title(web.pages[page].seed, host.charset);
         let date = http_date(clock.unix(changed));

@@ -372,3 +372,42 @@ fn a_flat_site_is_of_the_size_asked_for_and_all_within_reach() {
     let missing = Request::get("127.0.1.1", "/500.html");
     assert_eq!(site.respond(&missing, 0.0, &clock()).status, 404);
 }
+
+#[test]
+fn listings_change_when_their_bytes_do() {
+    let spec = WebSpec {
+        feeds: 1.0,
+        days: 12.0,
+        ..WebSpec::full()
+    };
+    let web = Web::new(&spec).unwrap();
+    let mut seen = std::collections::BTreeSet::new();
+    for (number, host) in web.hosts().iter().enumerate() {
+        for path in ["/sitemap.xml", "/sitemap-0.xml.gz", "/feed.xml"] {
+            let Some(listing) = super::listings::document(&web, number, path, &clock()) else {
+                continue;
+            };
+            seen.insert((path, host.sitemap, listing.changes.is_empty()));
+            let body = |at| {
+                let request = Request::get(&host.name, path);
+                let answer = super::listings::respond(&web, number, &request, at, &clock());
+                answer.expect("a listing").body
+            };
+            for step in 0..400 {
+                let (from, until) = (
+                    0.01 + 0.029 * f64::from(step),
+                    0.01 + 0.029 * f64::from(step + 1),
+                );
+                let changes = listing.version(until) - listing.version(from);
+                let changed = body(from) != body(until);
+                // two changes may make a feed what it was
+                assert!(
+                    changed == (changes > 0) || (!changed && changes > 1),
+                    "{}{path} {from}",
+                    host.name
+                );
+            }
+        }
+    }
+    assert!(seen.len() >= 5, "{seen:?}");
+}

@@ -248,3 +248,26 @@ fn an_address_takes_what_it_and_its_hosts_allow() {
     close(cap(0.4, 0.1)[0], 2.5 + 2.0 + 2.5);
     assert_eq!(cap(0.0, 0.0)[0], f64::INFINITY);
 }
+
+#[test]
+fn a_feed_counts_once_it_is_copied() {
+    let mut web = two_pages();
+    web.hosts[0].feed = true;
+    let feed = |at, complete| Visit {
+        path: "/feed.xml".into(),
+        complete,
+        ..visit(&web, 0, at, 200)
+    };
+    let page = visit(&web, 1, 0.5, 200);
+    let without = [page.clone(), feed(1.0, false)];
+    close(
+        Audit::new(&web, CLOCK, &without).freshness_at(1.5),
+        1.0 / 2.0,
+    );
+    let with = [page, feed(1.0, true)];
+    let audit = Audit::new(&web, CLOCK, &with);
+    close(audit.freshness_at(1.5), 2.0 / 3.0);
+    // the first page changes at 2, and with it the feed
+    close(audit.freshness_at(2.5), 1.0 / 3.0);
+    assert_eq!(audit.find(&web.hosts[0].name, "/feed.xml"), Some(2));
+}
