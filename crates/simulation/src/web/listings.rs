@@ -41,7 +41,8 @@ pub(super) fn document(web: &Web, number: usize, path: &str, clock: &Clock) -> O
         kind: if changes.is_empty() {
             Kind::Never
         } else {
-            Kind::Poisson
+            // many pages at once, of all kinds
+            Kind::Bursty
         },
         rate: changes.len() as f64 / web.spec.days,
         allowed: true,

@@ -12,7 +12,7 @@ const NEARER: f64 = 0.01;
 
 /// For each order of magnitude `g`: with `w = 1/(1/g + B)`, `Σ wA / Σ wB` is where EM for the mean of
 /// gamma-Poisson pages comes to rest, if `g` is near to it. The order of magnitude that comes out as it
-/// went in is the right one, so that no guess is needed.
+/// went in is the right one, so that no guess is needed for what a host begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MeanRate(Counted<Rungs>);
 
@@ -52,9 +52,20 @@ impl MeanRate {
     /// it is of the order of the `usual` rate.
     pub fn among(&self, all: &Self, usual: f64) -> f64 {
         let rung = all.order_of_magnitude(usual);
-        let ((a, b), (all_a, all_b)) = (self.sums(rung), all.sums(rung));
+        let ((a, b), (all_a, all_b)) = (self.weighed(usual), all.weighed(usual));
         let others = blend(all_a - a, all_b - b, ORDERS[rung]);
         blend(a, b, others)
+    }
+
+    /// Weights by how long pages were watched against the usual time between changes, which is right whatever the
+    /// true mean; between the two nearest orders of magnitude.
+    fn weighed(&self, usual: f64) -> (f64, f64) {
+        let last = (ORDERS.len() - 1) as f64;
+        let at = (usual / ORDERS[0]).log10().clamp(0.0, last);
+        let (low, part) = (at.floor() as usize, at.fract());
+        let high = (low + 1).min(ORDERS.len() - 1);
+        let ((a, b), (c, d)) = (self.sums(low), self.sums(high));
+        (a + part * (c - a), b + part * (d - b))
     }
 
     fn sums(&self, rung: usize) -> (f64, f64) {
