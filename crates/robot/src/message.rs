@@ -276,8 +276,7 @@ pub struct Done {
     pub result: VisitResult,
     /// Failures in a row, this one included.
     pub failures: u16,
-    /// Whether the host's validators said "unchanged" of what had changed; none if they were not
-    /// put to the test.
+    /// Whether the host's validators said "unchanged" of what had changed; none if it had not, or if there are none.
     pub liar: Option<bool>,
     /// What did not fit.
     pub cut: crate::notes::Cut,

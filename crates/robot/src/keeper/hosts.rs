@@ -31,6 +31,10 @@ pub(super) struct Host {
     pub standing: Option<Arc<Standing>>,
     /// Its validators were found to say "unchanged" of what had changed.
     pub lies: bool,
+    /// They were seen to change with a page.
+    pub proven: bool,
+    /// Revisits until they were.
+    pub unproven: u32,
     /// Why no address was found, the last time one was sought.
     pub no_address: Option<u8>,
     /// Why its robots.txt was not had, the last time it was asked for.
@@ -111,6 +115,8 @@ impl Keeper {
                 .to_owned(),
             standing: kept.standing.map(Arc::new),
             lies: kept.lies,
+            proven: false,
+            unproven: 0,
             no_address: kept.no_address,
             no_robots: kept.no_robots,
             obeyed: terms.robots,
@@ -224,11 +230,28 @@ impl Keeper {
     }
 
     pub(super) fn validators_judged(&mut self, host: HostId, liar: bool) {
-        if liar && !self.hosts[host.index()].lies {
-            tracing::info!(host = self.hosts[host.index()].origin, "its validators lie");
-            self.hosts[host.index()].lies = true;
+        let known = &mut self.hosts[host.index()];
+        known.proven |= !liar;
+        if liar && !known.lies {
+            tracing::info!(host = known.origin, "its validators lie");
+            known.lies = true;
             self.save_host(host);
         }
+    }
+
+    /// Whether the next revisit to a host may ask for changes only. Validators that never said "changed" yet are put
+    /// to the test at once and then ever more seldom: what a liar calls unchanged would teach that nothing changes.
+    pub(super) fn may_be_conditional(&mut self, host: HostId) -> bool {
+        let known = &mut self.hosts[host.index()];
+        if !known.proven {
+            known.unproven = known.unproven.saturating_add(1);
+        }
+        let many = known.unproven;
+        let is_test = !known.proven && (many < 5 || many.is_power_of_two())
+            || self
+                .asked
+                .is_multiple_of(u64::from(known.audit_every.max(1)));
+        !known.lies && !is_test
     }
 
     /// Whoever asks why a page was never fetched must find the reason.

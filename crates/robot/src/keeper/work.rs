@@ -231,15 +231,15 @@ impl Keeper {
             } => {
                 self.asked += 1;
                 self.pages.set(page, Stage::Away);
+                let conditional = !new && self.may_be_conditional(host);
                 let known = &self.hosts[host.index()];
-                let audit = u64::from(known.audit_every.max(1));
                 let visit = Visit {
                     page,
                     host,
                     new,
                     address,
                     standing: known.standing.clone().filter(|_| known.obeyed),
-                    conditional: !new && !self.asked.is_multiple_of(audit) && !known.lies,
+                    conditional,
                     requisite: self.requisites.has(page),
                 };
                 Job {

@@ -104,10 +104,9 @@ pub(super) fn not_modified(mut row: PageRow, at: f64) -> Comparison {
 /// A copy.
 pub(super) fn copy(mut row: PageRow, answer: Answer, at: f64) -> Comparison {
     let (outcome, notes) = judge(&row, &answer, at);
-    let liar = (outcome != Outcome::FirstSeen)
+    let liar = (outcome == Outcome::Changed)
         .then(|| unchanged_by_its_word(&row, &answer.validators))
-        .flatten()
-        .map(|same| same && outcome == Outcome::Changed);
+        .flatten();
     row.state = PageState::Live;
     row.status = answer.status;
     row.digest = answer.digest;
