@@ -10,9 +10,10 @@ use crate::io::{Delivery, Outcome, Output};
 use crate::parcel::{Batch, Cargo, Message, Origin, Parcel, Receipt, Subject, To};
 use crate::plan::Version;
 use crate::record::Record;
+use crate::wire::limits;
 
 /// Most entries in one message, and about so many bytes.
-const BATCH: usize = 256;
+const BATCH: usize = limits::ENTRIES;
 const BATCH_BYTES: usize = 512 << 10;
 /// Receivers with newer or older plans than the sender may pass a batch on twice beyond the
 /// levels of the tree.
@@ -271,7 +272,7 @@ impl Robot {
                 Route::Unknown => self.outbox.sending(number, 0),
                 Route::Refused => {
                     self.tally.refused += 1;
-                    self.outbox.forget(number);
+                    self.forget(number);
                     self.draft.records.push(Record::Receipted(number));
                 }
             }
@@ -310,7 +311,7 @@ impl Robot {
     fn keep_after_all(&mut self, number: u64, cargo: Cargo) {
         match cargo {
             Cargo::Url(parcel) => {
-                self.outbox.forget(number);
+                self.forget(number);
                 self.draft.records.push(Record::Receipted(number));
                 self.take(parcel);
             }

@@ -353,6 +353,10 @@ impl Robot {
                 !matches!(after, After::Out(_))
             });
         }
+        // what was forgotten before it was on disk need not go anywhere
+        bundle
+            .outs
+            .retain(|number| self.outbox.get(*number).is_some());
         bundle.unpublished = bundle.outs.iter().copied().collect();
         bundle.drafts = drafts;
         for &number in &bundle.outs {
@@ -374,13 +378,6 @@ impl Robot {
             let outs = bundle.outs.clone();
             self.publish(&outs);
         }
-        let Some(bundle) = &mut self.pump.bundle else {
-            return;
-        };
-        let outbox = &self.outbox;
-        bundle
-            .unpublished
-            .retain(|number| outbox.get(*number).is_some());
         self.keep_in_log();
         let Some(bundle) = &mut self.pump.bundle else {
             return;
@@ -528,6 +525,12 @@ impl Robot {
                 ..Bundle::default()
             });
         }
+    }
+
+    /// Out of custody, and nothing waits for it any more.
+    pub(super) fn forget(&mut self, number: u64) -> Option<Cargo> {
+        self.published(&[number]);
+        self.outbox.forget(number)
     }
 
     /// An entry was published: the engine has it.
