@@ -16,7 +16,9 @@ fn main() {
         eprintln!("usage: cargo bench -p dock -- \"$(scripts/get-nats-server)\"");
         return;
     };
-    println!("path,sync_interval,replicas,urls,seconds,urls_per_second,sender_us,receiver_us,server_us");
+    println!(
+        "path,sync_interval,replicas,urls,seconds,urls_per_second,sender_us,receiver_us,server_us"
+    );
     for sync in ["always", "2m"] {
         let server = server::Server::start(&program, sync);
         report("stores", sync, &stores::run(&server));

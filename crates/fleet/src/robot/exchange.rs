@@ -25,18 +25,18 @@ const EXTRA_HOPS: usize = 2;
 pub(super) struct Transit(BTreeMap<Delivery, (usize, Millis)>);
 
 /// Entries for one receiver, as many in each message as it may have.
-fn messages(mut entries: &[(u64, Cargo)]) -> Vec<&[(u64, Cargo)]> {
-    let mut messages = Vec::new();
-    while !entries.is_empty() {
-        let mut bytes = 0;
-        let fits = |(_, cargo): &&(u64, Cargo)| {
-            bytes += cargo.bytes();
-            bytes <= BATCH_BYTES
-        };
-        let count = entries.iter().take(BATCH).take_while(fits).count();
-        let (message, rest) = entries.split_at(count.max(1));
-        messages.push(message);
-        entries = rest;
+fn messages(entries: Vec<(u64, Cargo)>) -> Vec<Vec<(u64, Cargo)>> {
+    let mut messages: Vec<Vec<(u64, Cargo)>> = Vec::new();
+    let mut bytes = 0;
+    for entry in entries {
+        bytes += entry.1.bytes();
+        match messages.last_mut() {
+            Some(last) if last.len() < BATCH && bytes <= BATCH_BYTES => last.push(entry),
+            _ => {
+                bytes = entry.1.bytes();
+                messages.push(vec![entry]);
+            }
+        }
     }
     messages
 }
@@ -282,7 +282,7 @@ impl Robot {
                 group: subject.group,
                 to: To::Robot(self.settings.robot),
             };
-            for entries in messages(&all) {
+            for entries in messages(all) {
                 let numbers: Vec<u64> = entries.iter().map(|(number, _)| *number).collect();
                 for &number in &numbers {
                     let again = self.outbox.get(number).is_some_and(|k| k.sent.is_some());
@@ -295,7 +295,7 @@ impl Robot {
                     origin: Origin { session, reply },
                     hops: 0,
                     by: self.by(subject),
-                    entries: entries.to_vec(),
+                    entries,
                 };
                 let token = self.token(Task::Send(numbers));
                 self.outputs.push(Output::Publish {

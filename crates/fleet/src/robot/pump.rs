@@ -219,6 +219,15 @@ impl Pump {
     }
 }
 
+/// Those that others would need.
+pub(super) fn replicated(commit: &Entry) -> Entry {
+    if commit.iter().all(Record::replicated) {
+        return Arc::clone(commit);
+    }
+    let needed = commit.iter().filter(|record| record.replicated());
+    Arc::new(needed.cloned().collect())
+}
+
 impl Draft {
     pub(super) fn is_empty(&self) -> bool {
         self.records.is_empty()
@@ -243,12 +252,9 @@ impl Robot {
             self.work.taken += admitted;
             // whether that is work is for the crawler to say
             self.work.idle &= admitted == 0;
-            let replicated: Vec<Record> = (records.iter())
-                .filter(|record| record.replicated())
-                .cloned()
-                .collect();
+            let replicated = replicated(&records);
             if !replicated.is_empty() {
-                self.pump.journal.push(Arc::new(replicated));
+                self.pump.journal.push(replicated);
             }
             let outs = records.iter().filter_map(|record| match record {
                 Record::Out(number, _) => Some(*number),
