@@ -7,10 +7,14 @@ use fleet::identity::{GroupId, Session};
 use fleet::io::{Input, Outcome, Output, Token};
 use fleet::key::Key;
 use fleet::parcel::Subject;
+use futures_util::StreamExt;
+use futures_util::stream::unfold;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 /// Objects that are stored or fetched at the same time.
 const OBJECTS: usize = 4;
+/// Messages to one subject that are published and not yet acknowledged.
+const AT_ONCE: usize = 8;
 
 /// Which wishes wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,6 +79,18 @@ impl Drop for Owed<'_> {
             let _ = self.0.send(Input::Outcome(token, Outcome::Unknown));
         }
     }
+}
+
+/// Publishes one after the other, and does not wait for the answer to one before the next is sent.
+pub async fn send<B: Bus>(bus: B, wishes: UnboundedReceiver<Output>, teller: Sender<Input>) {
+    let wishes = unfold(wishes, async |mut wishes| {
+        Some((wishes.recv().await?, wishes))
+    });
+    wishes
+        .map(|wish| perform(&bus, wish, &teller))
+        .buffer_unordered(AT_ONCE)
+        .for_each(async |()| {})
+        .await;
 }
 
 /// Does what is wished for, one after the other.

@@ -16,7 +16,7 @@ use robot::{Mooring, Sight};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{Receiver, UnboundedSender};
 
-use lane::{Name, work};
+use lane::{Name, send, work};
 
 /// So often it is looked whether the robot reads other subjects, or has other groups above it.
 const LOOK: Duration = Duration::from_millis(200);
@@ -116,7 +116,11 @@ impl<B: Bus> Serving<B> {
         let runtime = &self.runtime;
         let lane = self.lanes.entry(name).or_insert_with(|| {
             let (lane, wishes) = tokio::sync::mpsc::unbounded_channel();
-            runtime.spawn(work(bus.clone(), wishes, teller.clone()));
+            let (bus, teller) = (bus.clone(), teller.clone());
+            match name {
+                Name::Subject(_) => runtime.spawn(send(bus, wishes, teller)),
+                _ => runtime.spawn(work(bus, wishes, teller)),
+            };
             lane
         });
         // a lane ends only with the runtime, and then all does

@@ -1,7 +1,9 @@
 //! The sent cache: URLs that need not be sent again. It never says "sent" of one that was not: fingerprints
 //! are whole. It grows with what is sent; beyond its bound it forgets, which costs a duplicate, never a loss.
 
-use partition::hash::stable_hash;
+use std::hash::Hasher;
+
+use siphasher::sip128::{Hasher128, SipHasher13};
 
 /// Places to begin with.
 const FIRST: usize = 1 << 8;
@@ -30,10 +32,12 @@ impl SentCache {
     /// Sent to its register and sent to its server are two things: a registrar that once found
     /// the URL itself has to send it on all the same.
     fn fingerprint(name: &str, path: &str, bound: bool) -> u128 {
-        // two hashes of 64 bits, with the parts apart: "a" + "bc" is not "ab" + "c"
-        let url = [name.as_bytes(), &[0, bound.into()], path.as_bytes()].concat();
-        let again = [&[1], &url[..]].concat();
-        (u128::from(stable_hash(&url)) << 64 | u128::from(stable_hash(&again))).max(1)
+        let mut hasher = SipHasher13::new();
+        // the parts are told apart: "a" + "bc" is not "ab" + "c"
+        for part in [name.as_bytes(), &[0, bound.into()], path.as_bytes()] {
+            hasher.write(part);
+        }
+        hasher.finish128().as_u128().max(1)
     }
 
     /// Whether the URL is known to be sent, to its server or to its register.

@@ -39,6 +39,8 @@ pub(crate) struct Commit {
     pub records: Arc<Vec<Record>>,
     /// It belongs to a visit of ours, whose row the archivist has.
     pub own: bool,
+    /// Places of URLs whose names the fleet has at other servers than they say.
+    pub misplaced: HashSet<usize>,
 }
 
 /// A robot's side of its fleet.
@@ -192,6 +194,7 @@ impl Seam {
                     number,
                     records,
                     own: false,
+                    misplaced: HashSet::new(),
                 }),
                 Output::Open(Unit::Server(server), from) => self.orders.push(Order::Open {
                     server,
@@ -327,10 +330,15 @@ impl Seam {
             let names = Record::Names(servers.collect(), redirected.collect());
             Arc::make_mut(&mut commit.records).push(names);
         }
-        for record in commit.records.iter() {
+        for (place, record) in commit.records.iter().enumerate() {
             // where our own pages are is known
             if !commit.own || matches!(record, Record::Admit(_)) {
                 self.learn_servers(record);
+            }
+            if let Record::Admit(parcel) = record
+                && self.server(&parcel.name) != parcel.server
+            {
+                commit.misplaced.insert(place);
             }
         }
         Some(commit)

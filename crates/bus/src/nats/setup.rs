@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
-use async_nats::jetstream::context::GetStreamErrorKind;
+use async_nats::jetstream::context::{
+    CreateStreamError, CreateStreamErrorKind, GetStreamErrorKind,
+};
 use async_nats::jetstream::stream::{Config, DiscardPolicy, Republish, RetentionPolicy};
 use async_nats::jetstream::{self, Context};
 use fleet::identity::GroupId;
@@ -67,6 +69,20 @@ pub enum SetupError {
         /// As it must be.
         expected: String,
     },
+    /// Streams are promised their room when they are made, and there is less.
+    #[error(
+        "there is no room for {what}: {why}. All streams of the fleet together may take {} MiB on each server that \
+         keeps a copy; raise JetStream's max_file_store there (max_file in the block jetstream of its configuration, and \
+         the account's limit if it has one), or let the fleet have less", wanted >> 20
+    )]
+    Room {
+        /// The stream.
+        what: String,
+        /// Bytes of all streams.
+        wanted: u64,
+        /// In the server's words.
+        why: String,
+    },
     /// The engine did not do it.
     #[error(transparent)]
     Bus(#[from] BusError),
@@ -91,19 +107,23 @@ impl Nats {
         inner.check_servers(&mut prepared).await?;
         let account = inner.home.query_account().await;
         account.map_err(|error| SetupError::NoJetStream(error.to_string()))?;
-        for config in [
+        let own = [
             inner.dead_config(),
             inner.objects_config(),
             inner.papers_config(),
             inner.events_config(),
             inner.log_config(inner.site),
-        ] {
-            prepare(&inner.home, &config, &mut prepared).await?;
-        }
-        for &group in groups {
-            for config in [inner.bucket_config(group), inner.queue_config(group)] {
-                prepare(inner.context(group), &config, &mut prepared).await?;
-            }
+        ];
+        let own = own.into_iter().map(|config| (&inner.home, config));
+        let shared = groups.iter().flat_map(|&group| {
+            let configs = [inner.bucket_config(group), inner.queue_config(group)];
+            configs.map(|config| (inner.context(group), config))
+        });
+        let all: Vec<(&Context, Config)> = own.chain(shared).collect();
+        let bytes = all.iter().map(|(_, config)| config.max_bytes);
+        let wanted = bytes.sum::<i64>().cast_unsigned();
+        for (context, config) in &all {
+            prepare(context, config, wanted, &mut prepared).await?;
         }
         Ok(prepared)
     }
@@ -277,6 +297,7 @@ impl Inner {
 async fn prepare(
     context: &Context,
     config: &Config,
+    wanted: u64,
     prepared: &mut Prepared,
 ) -> Result<(), SetupError> {
     let refused = |why: String| BusError::Refused {
@@ -295,7 +316,14 @@ async fn prepare(
                 return Err(refused(error.to_string()).into());
             }
             let made = context.create_stream(config.clone()).await;
-            let made = made.map_err(|error| refused(error.to_string()))?;
+            let made = made.map_err(|error| {
+                let why = error.to_string();
+                if lacks_room(&error) {
+                    let what = config.name.clone();
+                    return SetupError::Room { what, wanted, why };
+                }
+                refused(why).into()
+            })?;
             prepared.made.push(config.name.clone());
             made.cached_info().config.clone()
         }
@@ -303,6 +331,22 @@ async fn prepare(
     let found = serde_json::to_value(&found).map_err(|e| refused(e.to_string()))?;
     let expected = serde_json::to_value(config).map_err(|e| refused(e.to_string()))?;
     difference(&config.name, &found, &expected).map_or(Ok(()), Err)
+}
+
+/// Whether a stream was not made because there is too little storage for it.
+fn lacks_room(error: &CreateStreamError) -> bool {
+    use jetstream::ErrorCode;
+    let CreateStreamErrorKind::JetStream(refusal) = error.kind() else {
+        return false;
+    };
+    match refusal.error_code() {
+        ErrorCode::STORAGE_RESOURCES_EXCEEDED
+        | ErrorCode::INSUFFICIENT_RESOURCES
+        | ErrorCode::ACCOUNT_RESOURCES_EXCEEDED => true,
+        // in a cluster it may also be that the others are not there yet
+        ErrorCode::CLUSTER_NO_PEERS => refusal.to_string().contains("insufficient storage"),
+        _ => false,
+    }
 }
 
 /// The first setting that is not as expected.

@@ -109,6 +109,21 @@ impl Real {
                 if what == "QUEUE_web_g0" && setting == "max_msgs_per_subject" && found == "40" && expected == "41"),
             "{error}"
         );
+        // the tests' servers have 8 GB
+        let large = Layout {
+            log_bytes: 16 << 30,
+            ..layout(1)
+        };
+        let names = Names::new("large").expect("a good name");
+        let connected = Nats::connect(&self.access, names, large, GROUPS[1]);
+        let large = connected.await.expect("a connection");
+        let error = large.init(&GROUPS).await.expect_err("no room");
+        assert!(
+            matches!(&error, SetupError::Room { what, wanted, .. }
+                if what.starts_with("LOG") && *wanted > 16 << 30),
+            "{error}"
+        );
+        assert!(error.to_string().contains("max_file_store"), "{error}");
         let other = Layout {
             ack_wait: Duration::from_secs(3),
             ..layout(1)

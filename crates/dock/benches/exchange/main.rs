@@ -5,6 +5,7 @@
 //! other store, committed there, and acknowledged. `robots`: the same between two whole robots, with the protocol's
 //! custody, logs and receipts, scope, and keys of URLs.
 
+mod cores;
 mod robots;
 mod server;
 mod stores;
@@ -15,19 +16,37 @@ fn main() {
         eprintln!("usage: cargo bench -p dock -- \"$(scripts/get-nats-server)\"");
         return;
     };
-    println!("path,sync_interval,replicas,urls,seconds,urls_per_second");
+    println!(
+        "path,sync_interval,replicas,urls,seconds,urls_per_second,sender_us,receiver_us,server_us"
+    );
     for sync in ["always", "2m"] {
         let server = server::Server::start(&program, sync);
-        report("stores", sync, stores::run(&server));
+        report("stores", sync, &stores::run(&server));
         let server = server::Server::start(&program, sync);
-        report("robots", sync, robots::run(&server));
+        report("robots", sync, &robots::run(&server));
     }
 }
 
-fn report(path: &str, sync: &str, (urls, seconds): (u64, f64)) {
+/// What a run found.
+struct Measured {
+    urls: u64,
+    seconds: f64,
+    /// Seconds of processor time of the sender, the receiver and the server, until the last URL was committed.
+    cores: Option<[f64; 3]>,
+}
+
+fn report(path: &str, sync: &str, measured: &Measured) {
+    let Measured {
+        urls,
+        seconds,
+        cores,
+    } = measured;
+    let micros = |part: f64| format!("{:.2}", part * 1e6 / *urls as f64);
+    let cores = cores.map_or_else(<[String; 3]>::default, |cores| cores.map(micros));
+    let rate = *urls as f64 / seconds;
     println!(
-        "{path},{sync},1,{urls},{seconds:.2},{:.0}",
-        urls as f64 / seconds
+        "{path},{sync},1,{urls},{seconds:.2},{rate:.0},{}",
+        cores.join(",")
     );
 }
 

@@ -1,7 +1,8 @@
 //! Two whole robots and the bus between them.
 
+use crate::cores;
 use crate::server::Server;
-use crate::url;
+use crate::{Measured, url};
 use bus::Bus;
 use bus::nats::Nats;
 use fleet::identity::{GroupId, Member, RobotId, Unit};
@@ -13,8 +14,10 @@ use fleet::record::Shared;
 use fleet::robot::Settings;
 use robot::config::Config;
 use robot::{Berth, Crawl, Sight, Until, start_in_fleet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
 
 const FLEET: GroupId = GroupId(1);
 const URLS: u64 = 600_000;
@@ -24,6 +27,7 @@ const TOGETHER: usize = 5_000;
 const LIMIT: Duration = Duration::from_mins(3);
 
 async fn found(bus: &Nats) {
+    bus.init(&[FLEET]).await.expect("streams");
     let plan = Value::Plan(Shared(Arc::new(Plan::founding(FLEET, None))));
     let charter = Value::Charter(Charter {
         number: 1,
@@ -36,12 +40,13 @@ async fn found(bus: &Nats) {
     }
 }
 
-fn start(
-    number: u64,
-    bus: &Nats,
-    at: &std::path::Path,
-    runtime: &tokio::runtime::Runtime,
-) -> (Crawl, Sight) {
+/// A robot with a runtime of its own, so that its threads can be told apart.
+fn start(number: u64, server: &Server, at: &std::path::Path) -> (Crawl, Sight, Runtime) {
+    let runtime = Runtime::new().expect("a runtime");
+    let bus = runtime.block_on(server.connect());
+    if number == 1 {
+        runtime.block_on(found(&bus));
+    }
     let mut config = Config {
         seeds: vec!["http://www.host-000.example/".to_owned().into()],
         ..Config::default()
@@ -59,8 +64,8 @@ fn start(
     let (berth, mooring) = Berth::new(settings, number as u16);
     let sight = mooring.sight.clone();
     let crawl = start_in_fleet(&config, Until::Stopped, berth).expect("a robot");
-    dock::serve(bus.clone(), mooring, runtime.handle().clone()).expect("a thread");
-    (crawl, sight)
+    dock::serve(bus, mooring, runtime.handle().clone()).expect("a thread");
+    (crawl, sight, runtime)
 }
 
 /// Whether both have settled a plan with both.
@@ -69,14 +74,20 @@ fn is_seated(sight: &Sight) -> bool {
     sight.look(|seam| seam.protocol().plans().any(|plan| seated(&plan.0))) == Some(true)
 }
 
-pub fn run(server: &Server) -> (u64, f64) {
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let buses = [(); 2].map(|()| runtime.block_on(server.connect()));
-    runtime.block_on(buses[0].init(&[FLEET])).expect("streams");
-    runtime.block_on(found(&buses[0]));
+/// Processor time so far of the sender, the receiver and the server.
+fn spent(threads: &[BTreeSet<u32>; 2], server: &Server) -> [f64; 3] {
+    let [sender, receiver] = threads.each_ref().map(cores::of_threads);
+    [sender, receiver, cores::of_process(server.process())]
+}
+
+pub fn run(server: &Server) -> Measured {
     let directories = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
-    let (first, sight) = start(1, &buses[0], directories[0].path(), &runtime);
-    let (second, other) = start(2, &buses[1], directories[1].path(), &runtime);
+    let (first, sight, _sending) = start(1, server, directories[0].path());
+    // whoever gives the URLs works for the sender
+    let sender = cores::threads();
+    let (second, other, _receiving) = start(2, server, directories[1].path());
+    let receiver = &cores::threads() - &sender;
+    let threads = [sender, receiver];
     let until = Instant::now() + LIMIT;
     let wait = |what: &str, is_so: &dyn Fn() -> bool| {
         while !is_so() {
@@ -100,6 +111,7 @@ pub fn run(server: &Server) -> (u64, f64) {
             parcel
         })
         .collect();
+    let earlier = spent(&threads, server);
     let begun = Instant::now();
     for some in parcels.chunks(TOGETHER) {
         sight.give(some.iter().cloned());
@@ -107,11 +119,16 @@ pub fn run(server: &Server) -> (u64, f64) {
     let had = || second.status().pages_known + second.status().trapped;
     wait("URLs", &|| had() >= URLS);
     let seconds = begun.elapsed().as_secs_f64();
+    let now = spent(&threads, server);
     let trapped = second.status().trapped;
     assert_eq!(trapped, 0, "these URLs lead into no trap");
     for crawl in [first, second] {
         crawl.stop();
         crawl.wait().expect("it ends");
     }
-    (URLS, seconds)
+    Measured {
+        urls: URLS,
+        seconds,
+        cores: Some(std::array::from_fn(|part| now[part] - earlier[part])),
+    }
 }

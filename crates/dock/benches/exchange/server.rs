@@ -43,6 +43,11 @@ impl Server {
         }
     }
 
+    /// Its process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// A connection, as soon as there is one.
     pub async fn connect(&self) -> Nats {
         let access = Access::new(&format!("nats://127.0.0.1:{}", self.port)).expect("an address");

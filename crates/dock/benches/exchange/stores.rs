@@ -1,7 +1,7 @@
 //! Two stores and the bus between them.
 
 use crate::server::Server;
-use crate::url;
+use crate::{Measured, url};
 use bus::{Arrival, Bus};
 use fleet::identity::{GroupId, Member, RobotId, Session};
 use fleet::io::Outcome;
@@ -44,7 +44,7 @@ fn parcels(message: u64) -> Vec<(u64, Cargo)> {
     all.collect()
 }
 
-pub fn run(server: &Server) -> (u64, f64) {
+pub fn run(server: &Server) -> Measured {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let sender = runtime.block_on(server.connect());
     let receiver = runtime.block_on(server.connect());
@@ -110,7 +110,11 @@ pub fn run(server: &Server) -> (u64, f64) {
     let seconds = begun.elapsed().as_secs_f64();
     sending.join().expect("it ran");
     assert_eq!(u64::from(to.page_count()), urls, "every URL is there once");
-    (urls, seconds)
+    Measured {
+        urls,
+        seconds,
+        cores: None,
+    }
 }
 
 fn message(entries: Vec<(u64, Cargo)>) -> Message {

@@ -148,6 +148,9 @@ fn prepare(office: &Office) -> Result<bus::nats::setup::Prepared> {
             Err(SetupError::Bus(_) | SetupError::NoJetStream(_)) if Instant::now() < until => {
                 std::thread::sleep(Duration::from_millis(500));
             }
+            Err(error @ SetupError::Room { .. }) => {
+                return Err(BadInput(format!("{error} (--storage)")).into());
+            }
             Err(error @ SetupError::Bus(_)) => return Err(anyhow!("{error}")),
             Err(error) => return Err(BadInput(error.to_string()).into()),
         }

@@ -10,9 +10,10 @@ use crate::io::{Delivery, Outcome, Output};
 use crate::parcel::{Batch, Cargo, Message, Origin, Parcel, Receipt, Subject, To};
 use crate::plan::Version;
 use crate::record::Record;
+use crate::wire::limits;
 
 /// Most entries in one message, and about so many bytes.
-const BATCH: usize = 256;
+const BATCH: usize = limits::ENTRIES;
 const BATCH_BYTES: usize = 512 << 10;
 /// Receivers with newer or older plans than the sender may pass a batch on twice beyond the
 /// levels of the tree.
@@ -24,18 +25,18 @@ const EXTRA_HOPS: usize = 2;
 pub(super) struct Transit(BTreeMap<Delivery, (usize, Millis)>);
 
 /// Entries for one receiver, as many in each message as it may have.
-fn messages(mut entries: &[(u64, Cargo)]) -> Vec<&[(u64, Cargo)]> {
-    let mut messages = Vec::new();
-    while !entries.is_empty() {
-        let mut bytes = 0;
-        let fits = |(_, cargo): &&(u64, Cargo)| {
-            bytes += cargo.bytes();
-            bytes <= BATCH_BYTES
-        };
-        let count = entries.iter().take(BATCH).take_while(fits).count();
-        let (message, rest) = entries.split_at(count.max(1));
-        messages.push(message);
-        entries = rest;
+fn messages(entries: Vec<(u64, Cargo)>) -> Vec<Vec<(u64, Cargo)>> {
+    let mut messages: Vec<Vec<(u64, Cargo)>> = Vec::new();
+    let mut bytes = 0;
+    for entry in entries {
+        bytes += entry.1.bytes();
+        match messages.last_mut() {
+            Some(last) if last.len() < BATCH && bytes <= BATCH_BYTES => last.push(entry),
+            _ => {
+                bytes = entry.1.bytes();
+                messages.push(vec![entry]);
+            }
+        }
     }
     messages
 }
@@ -271,7 +272,7 @@ impl Robot {
                 Route::Unknown => self.outbox.sending(number, 0),
                 Route::Refused => {
                     self.tally.refused += 1;
-                    self.outbox.forget(number);
+                    self.forget(number);
                     self.draft.records.push(Record::Receipted(number));
                 }
             }
@@ -281,7 +282,7 @@ impl Robot {
                 group: subject.group,
                 to: To::Robot(self.settings.robot),
             };
-            for entries in messages(&all) {
+            for entries in messages(all) {
                 let numbers: Vec<u64> = entries.iter().map(|(number, _)| *number).collect();
                 for &number in &numbers {
                     let again = self.outbox.get(number).is_some_and(|k| k.sent.is_some());
@@ -294,7 +295,7 @@ impl Robot {
                     origin: Origin { session, reply },
                     hops: 0,
                     by: self.by(subject),
-                    entries: entries.to_vec(),
+                    entries,
                 };
                 let token = self.token(Task::Send(numbers));
                 self.outputs.push(Output::Publish {
@@ -310,7 +311,7 @@ impl Robot {
     fn keep_after_all(&mut self, number: u64, cargo: Cargo) {
         match cargo {
             Cargo::Url(parcel) => {
-                self.outbox.forget(number);
+                self.forget(number);
                 self.draft.records.push(Record::Receipted(number));
                 self.take(parcel);
             }

@@ -105,7 +105,7 @@ impl Robot {
         {
             let number = *notice;
             self.draft.records.push(Record::Receipted(number));
-            if let Some(Cargo::Moved(notice)) = self.outbox.forget(number) {
+            if let Some(Cargo::Moved(notice)) = self.forget(number) {
                 self.discard(notice.all_pieces());
             }
         }

@@ -162,8 +162,9 @@ impl Robot {
             ..
         }) = self.units.get(&unit)
         {
-            self.draft.records.push(Record::Receipted(*notice));
-            self.outbox.forget(*notice);
+            let number = *notice;
+            self.draft.records.push(Record::Receipted(number));
+            self.forget(number);
         }
         let quiet_until = self.now + self.settings.interval + self.settings.longest;
         self.units.insert(unit, Hold::Arriving { quiet_until });

@@ -219,6 +219,15 @@ impl Pump {
     }
 }
 
+/// Those that others would need.
+pub(super) fn replicated(commit: &Entry) -> Entry {
+    if commit.iter().all(Record::replicated) {
+        return Arc::clone(commit);
+    }
+    let needed = commit.iter().filter(|record| record.replicated());
+    Arc::new(needed.cloned().collect())
+}
+
 impl Draft {
     pub(super) fn is_empty(&self) -> bool {
         self.records.is_empty()
@@ -243,12 +252,9 @@ impl Robot {
             self.work.taken += admitted;
             // whether that is work is for the crawler to say
             self.work.idle &= admitted == 0;
-            let replicated: Vec<Record> = (records.iter())
-                .filter(|record| record.replicated())
-                .cloned()
-                .collect();
+            let replicated = replicated(&records);
             if !replicated.is_empty() {
-                self.pump.journal.push(Arc::new(replicated));
+                self.pump.journal.push(replicated);
             }
             let outs = records.iter().filter_map(|record| match record {
                 Record::Out(number, _) => Some(*number),
@@ -353,6 +359,10 @@ impl Robot {
                 !matches!(after, After::Out(_))
             });
         }
+        // what was forgotten before it was on disk need not go anywhere
+        bundle
+            .outs
+            .retain(|number| self.outbox.get(*number).is_some());
         bundle.unpublished = bundle.outs.iter().copied().collect();
         bundle.drafts = drafts;
         for &number in &bundle.outs {
@@ -374,13 +384,6 @@ impl Robot {
             let outs = bundle.outs.clone();
             self.publish(&outs);
         }
-        let Some(bundle) = &mut self.pump.bundle else {
-            return;
-        };
-        let outbox = &self.outbox;
-        bundle
-            .unpublished
-            .retain(|number| outbox.get(*number).is_some());
         self.keep_in_log();
         let Some(bundle) = &mut self.pump.bundle else {
             return;
@@ -528,6 +531,12 @@ impl Robot {
                 ..Bundle::default()
             });
         }
+    }
+
+    /// Out of custody, and nothing waits for it any more.
+    pub(super) fn forget(&mut self, number: u64) -> Option<Cargo> {
+        self.published(&[number]);
+        self.outbox.forget(number)
     }
 
     /// An entry was published: the engine has it.

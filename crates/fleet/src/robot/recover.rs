@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::numbering::{Numbering, forget_marks};
 use super::pump::Entry;
+use super::pump::replicated;
 use super::{Hold, Level, Robot, Start};
 use crate::counts::Observation;
 use crate::identity::Unit;
@@ -97,10 +98,9 @@ impl Robot {
                 let place = position.saturating_sub(base) as usize;
                 journal.insert(journal.len().min(place), Arc::clone(commit));
             }
-            let replicated: Vec<Record> =
-                commit.iter().filter(|r| r.replicated()).cloned().collect();
+            let replicated = replicated(commit);
             if !replicated.is_empty() {
-                journal.push(Arc::new(replicated));
+                journal.push(replicated);
             }
         }
         self.look_for_snapshots(base);

@@ -21,7 +21,7 @@ use frontier::key::parse_link;
 use frontier::robots::{Fetched, MAX_REDIRECTS, Standing};
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use storage::{
     Admission, ArchiveId, Batch, Candidate, HostId, PageId, PageRow, PageState, REQUISITE, Time,
 };
@@ -64,9 +64,11 @@ pub(crate) fn lock(seam: &SharedSeam) -> MutexGuard<'_, Seam> {
     seam.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What relative URLs are relative to.
+static NOWHERE: LazyLock<Url> = LazyLock::new(|| Url::parse("http://invalid/").expect("a URL"));
+
 fn absolute(url: &str) -> Option<Url> {
-    let nowhere = Url::parse("http://invalid/").expect("a URL");
-    let parsed = parse_link(&nowhere, url).ok()?;
+    let parsed = parse_link(&NOWHERE, url).ok()?;
     // as it was sent, so that nothing relative slips in
     (parsed.as_str() == url).then_some(parsed)
 }
@@ -234,9 +236,12 @@ impl Archivist {
     ) -> storage::Result<Option<u64>> {
         let mut last = None;
         while let Some(commit) = (self.member.as_ref()).and_then(|m| lock(&m.seam).next_commit()) {
-            for record in commit.records.iter() {
+            for (place, record) in commit.records.iter().enumerate() {
                 match record {
-                    Record::Admit(parcel) => self.receive(parcel, batch, stored)?,
+                    Record::Admit(parcel) => {
+                        let misplaced = commit.misplaced.contains(&place);
+                        self.receive((parcel, misplaced), batch, stored)?;
+                    }
                     // our own rows are in the batch
                     Record::Row(Unit::Server(server), bytes) if !commit.own => {
                         self.import(*server, bytes, batch, stored)?;
@@ -351,14 +356,14 @@ impl Archivist {
     /// A URL that is ours by the fleet's plan. A peer is not trusted: all is judged again.
     fn receive(
         &mut self,
-        parcel: &Parcel,
+        (parcel, misplaced): (&Parcel, bool),
         batch: &mut Batch,
         stored: &mut Stored,
     ) -> storage::Result<()> {
         let Some(member) = &self.member else {
             return Ok(());
         };
-        let (url, server) = match member.judge(parcel) {
+        let (url, server) = match member.judge(parcel, misplaced) {
             Ok(judged) => judged,
             Err(why) => {
                 stored.fleet.refused += 1;
@@ -586,7 +591,7 @@ fn blob_of(batch: &Batch, host: HostId) -> offline::KeptHost {
 
 impl Membership {
     /// The URL and the server of what another robot sent, or why it is not taken.
-    fn judge(&self, parcel: &Parcel) -> Result<(Url, IpAddr), &'static str> {
+    fn judge(&self, parcel: &Parcel, misplaced: bool) -> Result<(Url, IpAddr), &'static str> {
         let url = absolute(&parcel.url).ok_or("not a URL")?;
         if name_of(&url) != &*parcel.name {
             return Err("the URL is not at its name");
@@ -603,7 +608,7 @@ impl Membership {
         if !self.may_contact(server) {
             return Err("an address that may not be contacted");
         }
-        if !self.is_at(&parcel.name, server) {
+        if misplaced {
             return Err("the fleet has the name at another server");
         }
         Ok((url, server))
@@ -611,10 +616,6 @@ impl Membership {
 
     fn may_contact(&self, server: IpAddr) -> bool {
         self.addresses.permits(server) && self.rules.refuses("", server).is_none()
-    }
-
-    fn is_at(&self, name: &str, server: IpAddr) -> bool {
-        lock(&self.seam).server(name) == Some(server)
     }
 
     fn note_host(&mut self, host: HostId, name: &str) {

@@ -61,6 +61,7 @@ fn commits_of_any_length_come_back_in_order() {
         number: 9,
         records: Arc::new(known),
         own: false,
+        misplaced: HashSet::new(),
     });
     let commit = seam.next_commit().unwrap();
     let before: Vec<u64> = store.outbox_numbers().collect();
