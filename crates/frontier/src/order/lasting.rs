@@ -13,13 +13,13 @@
 mod sampler;
 mod traits;
 
-pub use traits::Traits;
+pub use traits::{Trait, Traits};
 
 use ground::PageId;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sampler::Sampler;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A visit goes to the best of so many pages, drawn at random.
 const CANDIDATES: usize = 64;
@@ -53,6 +53,8 @@ impl Known {
 pub struct Lasting {
     rng: Xoshiro256PlusPlus,
     known: Vec<Known>,
+    /// What more is told of pages; robots are told nothing.
+    more: BTreeMap<PageId, Vec<Trait>>,
     sampler: Sampler,
     turns: u32,
 }
@@ -66,6 +68,7 @@ impl Lasting {
         Self {
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             known: Vec::new(),
+            more: BTreeMap::new(),
             sampler: Sampler::default(),
             turns: 0,
         }
@@ -79,23 +82,34 @@ impl Lasting {
         self.known[page.index()] = Known { traits, since };
     }
 
+    /// What is known of a page besides its URL.
+    pub fn describe_more(&mut self, page: PageId, traits: Vec<Trait>) {
+        self.more.insert(page, traits);
+    }
+
     /// The first visit to a page found contents of that age, in seconds.
     pub fn found(&mut self, page: PageId, now: f64, age: f64) {
         if let Some(&known) = self.known.get(page.index()) {
-            self.learn(known, now, age);
+            let traits = self.traits(page, known).collect();
+            self.learn(traits, known.time(now), age);
         }
     }
 
     /// The same of a page that is known no more: what was found before a restart is told again.
     pub fn recall(&mut self, traits: Traits, since: f64, now: f64, age: f64) {
-        self.learn(Known { traits, since }, now, age);
+        let time = Known { traits, since }.time(now);
+        self.learn(traits.each().collect(), time, age);
     }
 
-    fn learn(&mut self, known: Known, now: f64, age: f64) {
+    fn learn(&mut self, traits: Vec<Trait>, time: f64, age: f64) {
         if age.is_finite() {
-            let time = known.time(now);
-            self.sampler.learn(known.traits, time, age, &mut self.rng);
+            self.sampler.learn(traits, time, age, &mut self.rng);
         }
+    }
+
+    fn traits(&self, page: PageId, known: Known) -> impl Iterator<Item = Trait> {
+        let more = self.more.get(&page).into_iter().flatten().copied();
+        known.traits.each().chain(more)
     }
 
     /// Which of those who wait has the turn, the first of them being found first.
@@ -123,8 +137,9 @@ impl Lasting {
     /// How much longer than others its contents last, in logarithms, by the last sample.
     fn hope(&self, page: PageId, now: f64) -> f64 {
         let known = self.known.get(page.index());
-        known.map_or(0.0, |known| {
-            self.sampler.hope(known.traits, known.time(now))
+        known.map_or(0.0, |&known| {
+            let traits = self.traits(page, known);
+            self.sampler.hope(traits, known.time(now))
         })
     }
 }

@@ -1,6 +1,6 @@
 //! What each trait adds to the logarithm of an age: not estimated but sampled from what the ages found allow (Gibbs).
 
-use super::traits::{KINDS, Trait, Traits};
+use super::traits::{KINDS, Trait};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Gamma, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -30,7 +30,7 @@ struct Effect {
 /// An age that was found.
 #[derive(Debug)]
 struct Found {
-    traits: Traits,
+    traits: Vec<Trait>,
     /// How long the page was known, as a logarithm.
     time: f64,
     /// What mean and effects do not explain of its logarithm.
@@ -47,7 +47,8 @@ pub struct Sampler {
     mean: f64,
     /// What a page known for e times as long adds.
     slope: f64,
-    variance: [f64; KINDS],
+    /// By kind.
+    variance: Vec<f64>,
     noise: f64,
     /// Of a sample, for traits of which nothing is known.
     draw: u64,
@@ -62,7 +63,7 @@ impl Default for Sampler {
             effects: BTreeMap::new(),
             mean: 0.0,
             slope: 0.0,
-            variance: [VARIANCE; KINDS],
+            variance: vec![VARIANCE; KINDS],
             noise: NOISE,
             draw: 0,
             since_sample: 0,
@@ -77,14 +78,17 @@ impl Sampler {
     }
 
     /// Contents were found to be of that age, in seconds; how long the page was known is a logarithm.
-    pub fn learn(&mut self, traits: Traits, time: f64, age: f64, rng: &mut Xoshiro256PlusPlus) {
+    pub fn learn(&mut self, traits: Vec<Trait>, time: f64, age: f64, rng: &mut Xoshiro256PlusPlus) {
         let log = age.max(1.0).ln();
         if self.ages.is_empty() {
             self.mean = log;
         }
         self.forget_oldest();
         let mut rest = log - self.mean - self.slope * time;
-        for own in traits.each() {
+        for &own in &traits {
+            if self.variance.len() <= own.kind {
+                self.variance.resize(own.kind + 1, VARIANCE);
+            }
             let unknown = Effect {
                 value: self.unknown(own),
                 kind: own.kind,
@@ -108,26 +112,27 @@ impl Sampler {
     }
 
     /// How much longer than others such contents last, in logarithms, by the last sample.
-    pub fn hope(&self, traits: Traits, time: f64) -> f64 {
+    pub fn hope(&self, traits: impl Iterator<Item = Trait>, time: f64) -> f64 {
         let of = |own: Trait| match self.effects.get(&own.print) {
             Some(effect) => effect.value,
             None => self.unknown(own),
         };
-        traits.each().map(of).sum::<f64>() + self.slope * time
+        traits.map(of).sum::<f64>() + self.slope * time
     }
 
     /// The effect of a trait that no age tells of: drawn anew with every sample, and the same for all its pages.
     fn unknown(&self, own: Trait) -> f64 {
         let seed = self.draw ^ u64::from(own.print);
         let drawn: f64 = StandardNormal.sample(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
-        self.variance[own.kind].sqrt() * drawn
+        let variance = self.variance.get(own.kind).unwrap_or(&VARIANCE);
+        variance.sqrt() * drawn
     }
 
     fn forget_oldest(&mut self) {
         let Some(oldest) = self.ages.get(self.next) else {
             return;
         };
-        for own in oldest.traits.each() {
+        for own in &oldest.traits {
             if let Some(effect) = self.effects.get_mut(&own.print) {
                 effect.ages.retain(|&age| age != self.next);
                 if effect.ages.is_empty() {
@@ -145,7 +150,8 @@ impl Sampler {
         self.mean += moved;
         self.ages.iter_mut().for_each(|age| age.rest -= moved);
         self.tilt(rng);
-        let (mut squares, mut counts) = ([0.0; KINDS], [0.0; KINDS]);
+        let kinds = self.variance.len();
+        let (mut squares, mut counts) = (vec![0.0; kinds], vec![0.0; kinds]);
         for effect in self.effects.values_mut() {
             let sum: f64 = effect.ages.iter().map(|&age| self.ages[age].rest).sum();
             let seen = effect.ages.len() as f64;
@@ -159,7 +165,7 @@ impl Sampler {
             squares[effect.kind] += value * value;
             counts[effect.kind] += 1.0;
         }
-        for kind in 0..KINDS {
+        for kind in 0..kinds {
             let (shape, scale) = VARIANCE_PRIOR;
             self.variance[kind] =
                 inverse_gamma(shape + counts[kind] / 2.0, scale + squares[kind] / 2.0, rng);
@@ -196,6 +202,7 @@ fn inverse_gamma(shape: f64, scale: f64, rng: &mut Xoshiro256PlusPlus) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Traits;
     use super::*;
 
     #[test]
@@ -204,7 +211,7 @@ mod tests {
         let mut sampler = Sampler::default();
         for page in 0..3 * MOST_AGES {
             let traits = Traits::of(&format!("https://a/{page}/x"));
-            sampler.learn(traits, 0.0, 86_400.0, &mut rng);
+            sampler.learn(traits.each().collect(), 0.0, 86_400.0, &mut rng);
         }
         assert_eq!(sampler.ages.len(), MOST_AGES);
         // the host, a folder each, no extension, the name

@@ -1,4 +1,4 @@
-//! What a URL says of itself.
+//! What a URL says of itself, and what else is told of a page.
 
 use ground::hash::fnv_from;
 
@@ -8,20 +8,45 @@ const FOLDERS: usize = 5;
 const PLACES: usize = FOLDERS + 3;
 /// Which of them are alike in how much they say.
 const KIND: [usize; PLACES] = [0, 1, 2, 3, 3, 3, 4, 5];
-/// Kinds there are.
+/// Kinds of what a URL says.
 pub const KINDS: usize = 6;
 
 /// What a URL says of itself: 32 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traits([u32; PLACES]);
 
-/// One of them.
+/// One of them, or another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trait {
     /// Of which kind.
-    pub kind: usize,
+    pub(super) kind: usize,
     /// By which it is known; never zero.
-    pub print: u32,
+    pub(super) print: u32,
+}
+
+impl Trait {
+    /// Not of a URL: what column number `column` of a table says. Numbers are alike that have the same power of two; an
+    /// empty field says nothing.
+    pub fn of_column(column: usize, field: &str) -> Option<Self> {
+        let field = field.trim();
+        let number = field
+            .parse::<f64>()
+            .ok()
+            .filter(|number| number.is_finite());
+        let print = |text: &str| print(PLACES + column, text);
+        let known = (!field.is_empty()).then(|| match number {
+            Some(0.0) => print("0"),
+            Some(number) => {
+                let sign = number.signum();
+                print(&format!("{sign}·2^{}", number.abs().log2().floor()))
+            }
+            None => print(field),
+        });
+        known.map(|print| Self {
+            kind: KINDS + column,
+            print,
+        })
+    }
 }
 
 impl Traits {
@@ -90,5 +115,23 @@ mod tests {
         assert_eq!(of("")[..6], [0; 6]);
         of("https://");
         of("https://ä/ö");
+    }
+
+    #[test]
+    fn columns_are_words_or_magnitudes() {
+        let of = Trait::of_column;
+        assert_eq!(of(0, "news"), of(0, " news "));
+        assert_ne!(of(0, "news"), of(1, "news"));
+        assert_eq!(of(0, "4.5"), of(0, "7"));
+        for (one, other) in [
+            ("7", "8"),
+            ("7", "-7"),
+            ("0", "1"),
+            ("0", "0.5"),
+            ("inf", "7"),
+        ] {
+            assert_ne!(of(0, one), of(0, other), "{one} {other}");
+        }
+        assert_eq!(of(0, "  "), None);
     }
 }
