@@ -94,21 +94,35 @@ fn sent(pages: f64, robots: f64) -> f64 {
     (pages / robots * 4.5 * 48.0).min(f64::from(1 << 29))
 }
 
-/// A line has markers where its points are few: those that were measured.
-fn line(name: String, points: Vec<(f64, f64)>) -> Line {
+/// What was measured; its points have markers.
+fn measured(name: &str, points: Vec<(f64, f64)>) -> Line {
     Line {
-        name,
+        name: format!("{name}, simulated"),
         points,
         stroke: Stroke::Solid,
         errors: Vec::new(),
     }
 }
 
-/// A curve from the first of these to the last.
-fn curve(name: &str, along: [f64; 4], of: &dyn Fn(f64) -> f64) -> Line {
-    let at = |k: i32| along[0] * (along[3] / along[0]).powf(f64::from(k) / 120.0);
-    let points = (0..=120).map(at).map(|x| (x, of(x)));
-    line(format!("{name}, closed form"), points.collect())
+/// A formula at full groups of robots; between them it has steps, which say nothing.
+fn by_robots(name: &str, of: &dyn Fn(f64) -> f64) -> Line {
+    Line {
+        name: format!("{name}, closed form"),
+        points: ROBOTS.map(|n| (n, of(n))).to_vec(),
+        stroke: Stroke::Dotted,
+        errors: Vec::new(),
+    }
+}
+
+/// A formula as a curve.
+fn by_pages(name: &str, of: &dyn Fn(f64) -> f64) -> Line {
+    let at = |k: i32| PAGES[0] * (PAGES[3] / PAGES[0]).powf(f64::from(k) / 120.0);
+    Line {
+        name: format!("{name}, closed form"),
+        points: (0..=120).map(at).map(|p| (p, of(p))).collect(),
+        stroke: Stroke::Solid,
+        errors: Vec::new(),
+    }
 }
 
 fn chart(title: &str, x: (&str, [f64; 4]), y: &str, lines: Vec<Line>) -> Chart {
@@ -150,10 +164,10 @@ fn main() -> Result<()> {
     for n in ROBOTS {
         for p in PAGES {
             let top = 2.0 * n * 10.0 / 5.0;
-            let by_robots = [costs.view(n), costs.heard(n), top, told(n)];
-            let by_pages = [table(p), register(p, n), journal(p, n), sent(p, n)];
+            let for_robots = [costs.view(n), costs.heard(n), top, told(n)];
+            let for_pages = [table(p), register(p, n), journal(p, n), sent(p, n)];
             write!(csv, "{n},{p}")?;
-            for value in by_robots.into_iter().chain(by_pages) {
+            for value in for_robots.into_iter().chain(for_pages) {
                 write!(csv, ",{}", value.round_ties_even())?;
             }
             csv.push('\n');
@@ -161,7 +175,6 @@ fn main() -> Result<()> {
     }
     std::fs::write(kept.join("extrapolated.csv"), csv)?;
 
-    let measured = |name: &str, points| line(format!("{name}, simulated"), points);
     let told_measured = means(&rows, |row| row.told_by_a_join);
     let robots = chart(
         "A robot's part, by robots",
@@ -169,14 +182,12 @@ fn main() -> Result<()> {
         "bytes, bytes a second, robots",
         vec![
             measured("view, bytes", view),
-            curve("view, bytes", ROBOTS, &|n| costs.view(n)),
-            curve(
-                "leases and summaries heard, bytes a second",
-                ROBOTS,
-                &|n| costs.heard(n),
-            ),
+            by_robots("view, bytes", &|n| costs.view(n)),
+            by_robots("leases and summaries heard, bytes a second", &|n| {
+                costs.heard(n)
+            }),
             measured("robots told of a newcomer", told_measured),
-            curve("robots told of a newcomer", ROBOTS, &told),
+            by_robots("robots told of a newcomer", &told),
         ],
     );
     let pages = chart(
@@ -184,10 +195,10 @@ fn main() -> Result<()> {
         ("pages of the fleet", PAGES),
         "bytes",
         vec![
-            curve("routing table", PAGES, &table),
-            curve("a register of names", PAGES, &|p| register(p, 1e3)),
-            curve("the log in memory", PAGES, &|p| journal(p, 1e3)),
-            curve("the sent cache", PAGES, &|p| sent(p, 1e3)),
+            by_pages("routing table", &table),
+            by_pages("a register of names", &|p| register(p, 1e3)),
+            by_pages("the log in memory", &|p| journal(p, 1e3)),
+            by_pages("the sent cache", &|p| sent(p, 1e3)),
         ],
     );
     std::fs::write(root.join("docs/scale-robots.svg"), robots.to_svg())?;

@@ -268,7 +268,7 @@ fn chart(data: &str, rows: &[Row]) -> (String, Chart) {
             };
             let (points, errors) = origins.iter().map(at).unzip();
             lines.push(Line {
-                name: format!("{method}, {}", plan.words()),
+                name: format!("{method}: {}", plan.words()),
                 points,
                 stroke,
                 errors,

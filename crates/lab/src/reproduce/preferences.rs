@@ -305,7 +305,8 @@ fn chart(web: &str, unit: &str, rows: &[Row]) -> (String, Chart) {
     lines.push(Line {
         name: "front".to_owned(),
         points: front,
-        stroke: Stroke::Dashed,
+        // without markers: they would hide those of the preferences
+        stroke: Stroke::Dotted,
         errors: Vec::new(),
     });
     let range = |value: fn(&(f64, f64)) -> f64| {
