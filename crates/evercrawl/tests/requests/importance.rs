@@ -126,10 +126,12 @@ fn two_folders(last: u8, dated: &Arc<AtomicBool>) -> Answers {
         } else {
             "Tue, 02 Jan 1996 03:04:05 GMT"
         };
-        let mut head = "200 OK\r\nContent-Type: text/html".to_owned();
-        if dated.load(Ordering::Relaxed) {
-            head += &format!("\r\nLast-Modified: {day}");
-        }
+        let date = if dated.load(Ordering::Relaxed) {
+            format!("\r\nLast-Modified: {day}")
+        } else {
+            String::new()
+        };
+        let head = format!("200 OK\r\nContent-Type: text/html{date}");
         answer(&head, format!("<p>The page {path}.</p>").as_bytes())
     })
 }
