@@ -170,9 +170,7 @@ fn refuse_unless(permitted: bool, error: FetchError) -> Result<(), FetchError> {
 /// What stands for the address of a host that only a proxy can resolve: the same for the same name, and
 /// nobody's.
 pub fn stand_in(host: &str) -> IpAddr {
-    let name = bare_address(host);
-    let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, fnv);
+    let hash = ground::hash::fnv(bare_address(host).as_bytes());
     Ipv6Addr::from_bits(DISCARD | u128::from(hash)).into()
 }
 

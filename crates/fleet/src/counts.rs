@@ -55,12 +55,7 @@ pub(crate) fn is_of(member: Member, robot: RobotId, path: &[GroupId]) -> bool {
 }
 
 /// The block of addresses that a server is in: what is mostly in one place.
-pub(crate) fn block(server: IpAddr) -> IpAddr {
-    match server {
-        IpAddr::V4(v4) => std::net::Ipv4Addr::from(v4.to_bits() & !0xff).into(),
-        IpAddr::V6(v6) => std::net::Ipv6Addr::from(v6.to_bits() >> 80 << 80).into(),
-    }
-}
+pub(crate) use ground::network as block;
 
 /// How far a server is from a robot, by its answers. What the server itself takes is in it: that is the same for
 /// all who ask, and does not change who is nearest.

@@ -81,7 +81,5 @@ impl Reader<'_> {
 
 /// A sum that tells bytes from others (FNV-1a).
 pub(crate) fn sum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| {
-        (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    ground::hash::fnv(bytes)
 }

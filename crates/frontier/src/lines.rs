@@ -27,10 +27,10 @@ mod way;
 
 use crate::order::{Lasting, Order, Rank, Traits};
 use crate::politeness::{Answer, Courtesy, Interval};
-use crate::site::{network, site};
+use crate::site::site;
 use address::{Address, AddressId};
 use allowance::Sum;
-use ground::{HostId, PageId, Seconds};
+use ground::{HostId, PageId, Seconds, network};
 use line::{Line, Place, Trust};
 use opening::{Site, SiteId};
 use share::{Groups, Kind, Shares};
@@ -309,14 +309,19 @@ impl Lines {
         self.place(host);
     }
 
-    /// What the URL of a page that was found now says, by which it is drawn.
-    pub fn describe(&mut self, page: PageId, traits: Traits) {
-        self.lasting.describe(page, traits, self.now);
+    /// What the URL of a page says, by which it is drawn, and since when the page is known.
+    pub fn describe(&mut self, page: PageId, traits: Traits, since: f64) {
+        self.lasting.describe(page, traits, since);
     }
 
     /// The first visit to a page found contents of that age, in seconds.
     pub fn found_aged(&mut self, page: PageId, age: f64) {
         self.lasting.found(page, self.now, age);
+    }
+
+    /// A first visit before a restart found contents of that age; since when the page was known, and when it was visited.
+    pub fn recall_aged(&mut self, traits: Traits, (since, at): (f64, f64), age: f64) {
+        self.lasting.recall(traits, since, at, age);
     }
 
     /// A part of a page, such as a stylesheet: fetched with the page, not after all others that wait. Where new pages

@@ -6,7 +6,7 @@
 
 mod lasting;
 
-pub use lasting::{Lasting, Traits};
+pub use lasting::{Lasting, Trait, Traits};
 
 use ground::PageId;
 use serde::{Deserialize, Serialize};

@@ -24,7 +24,8 @@ use clap::ValueEnum;
 use desk::bad_input::BadInput;
 use desk::interrupt::Interrupted;
 use desk::terminal;
-use lab::{Lab, Record};
+use lab::Lab;
+use serde::de::DeserializeOwned;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -58,8 +59,9 @@ pub struct Arguments {
     #[arg(long)]
     full: bool,
 
-    /// A recorded history of changes, [NAME=]CSV[,ITEMS]; for freshness-wikipedia, the first is the
-    /// encyclopedia that the published figures are about
+    /// A recorded history of changes, [NAME=]CSV[,ITEMS[,COLUMN]...]; for freshness-wikipedia, the first
+    /// is the encyclopedia that the published figures are about; for cold-pages, COLUMNs of ITEMS are known of a page
+    /// when it is found, besides its URL
     #[arg(long, value_name = "TRACE")]
     trace: Vec<TraceFile>,
 
@@ -177,6 +179,8 @@ pub struct TraceFile {
     name: String,
     changes: PathBuf,
     items: Option<PathBuf>,
+    /// Columns of the items that say something of pages.
+    columns: Vec<String>,
 }
 
 impl FromStr for TraceFile {
@@ -187,11 +191,10 @@ impl FromStr for TraceFile {
             Some((name, files)) => (Some(name), files),
             None => (None, text),
         };
-        let (changes, items) = match files.split_once(',') {
-            Some((changes, items)) => (changes, Some(PathBuf::from(items))),
-            None => (files, None),
-        };
-        let changes = PathBuf::from(changes);
+        let mut parts = files.split(',');
+        let changes = PathBuf::from(parts.next().unwrap_or_default());
+        let items = parts.next().map(PathBuf::from);
+        let columns = parts.map(str::to_owned).collect();
         let stem = changes.file_name().map(|file| file.to_string_lossy());
         let stem = stem.as_deref().and_then(|file| file.split('.').next());
         let name = name.or(stem).unwrap_or_default().to_owned();
@@ -199,13 +202,14 @@ impl FromStr for TraceFile {
         let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
         if name.is_empty() || !name.chars().all(good) {
             return Err(format!(
-                "'{text}' is not [NAME=]CSV[,ITEMS] with a NAME of letters, digits, - and _"
+                "'{text}' is not [NAME=]CSV[,ITEMS[,COLUMN]...] with a NAME of letters, digits, - and _"
             ));
         }
         Ok(Self {
             name,
             changes,
             items,
+            columns,
         })
     }
 }
@@ -240,6 +244,11 @@ fn reproduce(arguments: &Arguments) -> Result<()> {
             "--trace belongs to freshness-wikipedia, default and cold-pages".to_owned(),
         )
         .into());
+    }
+    let has_columns = |trace: &TraceFile| !trace.columns.is_empty();
+    if arguments.what != What::ColdPages && arguments.trace.iter().any(has_columns) {
+        let reason = "columns of items belong to cold-pages; the other experiments do not use them";
+        return Err(BadInput(reason.to_owned()).into());
     }
     if let Some(folder) = &arguments.redraw {
         return redraw(arguments.what, folder);
@@ -289,26 +298,31 @@ fn redraw(what: What, folder: &Path) -> Result<()> {
         let path = folder.join(name);
         std::fs::read_to_string(&path).map_err(|error| BadInput::file(&path, error.to_string()))
     };
-    let rows = || -> Result<Vec<Record>> {
-        let rows = read("rows.csv")?;
-        let rows = csv::Reader::from_reader(rows.as_bytes());
-        let rows: Result<Vec<Record>, _> = rows.into_deserialize().collect();
-        rows.map_err(|error| BadInput::file(&folder.join("rows.csv"), error.to_string()).into())
-    };
     let charts = match what {
-        What::FreshnessWebbase => webbase::charts(&rows()?),
-        What::FreshnessWikipedia => wikipedia::charts(&rows()?),
+        What::FreshnessWebbase => webbase::charts(&rows(folder)?),
+        What::FreshnessWikipedia => wikipedia::charts(&rows(folder)?),
         What::Factors => factors::charts(),
-        What::Classical => classical::charts(&rows()?, &read("closed-forms.csv")?)?,
-        What::Learning => learning::charts(&rows()?),
-        What::Default => default::charts(&rows()?),
+        What::Classical => classical::charts(&rows(folder)?, &read("closed-forms.csv")?)?,
+        What::Learning => learning::charts(&rows(folder)?),
+        What::Default => default::charts(&rows(folder)?),
+        What::PartitionPreferences => preferences::charts(&rows(folder)?),
+        What::ProbingOrigins => origins::charts(&rows(folder)?),
         _ => {
-            let reason = "--redraw is for freshness-webbase, freshness-wikipedia, factors, \
-                          classical, learning and default";
+            let reason = "--redraw is for freshness-webbase, freshness-wikipedia, factors, classical, \
+                          learning, default, partition-preferences and probing-origins";
             return Err(BadInput(reason.to_owned()).into());
         }
     };
     outcome::draw(folder, &charts)
+}
+
+/// The rows that an experiment kept.
+fn rows<R: DeserializeOwned>(folder: &Path) -> Result<Vec<R>> {
+    let path = folder.join("rows.csv");
+    let bad = |error: csv::Error| BadInput::file(&path, error.to_string());
+    let rows = csv::Reader::from_path(&path).map_err(bad)?;
+    let rows: Result<Vec<R>, _> = rows.into_deserialize().collect();
+    Ok(rows.map_err(bad)?)
 }
 
 fn list() -> String {
@@ -351,6 +365,9 @@ fn command(arguments: &Arguments, what: What) -> String {
         if let Some(items) = &trace.items {
             let _ = write!(text, ",{}", file(items));
         }
+        for column in &trace.columns {
+            let _ = write!(text, ",{column}");
+        }
     }
     if what.takes_data() && arguments.recorded().is_some() {
         text.push_str(" --data DIR");
@@ -369,6 +386,9 @@ mod tests {
         assert_eq!(trace.name, "legal");
         assert_eq!(trace.changes, PathBuf::from("a/b.csv.gz"));
         assert_eq!(trace.items, Some(PathBuf::from("c.csv")));
+        assert!(trace.columns.is_empty());
+        let trace: TraceFile = "a.csv,c.csv,section,size".parse().unwrap();
+        assert_eq!(trace.columns, ["section", "size"]);
         let trace: TraceFile = "a/casks.csv.gz".parse().unwrap();
         assert_eq!((trace.name.as_str(), trace.items), ("casks", None));
         assert!("../x=b.csv".parse::<TraceFile>().is_err());

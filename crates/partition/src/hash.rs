@@ -12,11 +12,7 @@ use crate::task::PartitionError;
 /// A 64-bit hash that is the same on every machine and in every version: FNV-1a, then mixed so
 /// that all bits depend on all bytes.
 pub fn stable_hash(bytes: &[u8]) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for &byte in bytes {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    }
-    mix(hash)
+    mix(ground::hash::fnv(bytes))
 }
 
 /// The finaliser of `SplitMix64`.

@@ -16,6 +16,7 @@ mod once;
 mod outcomes;
 mod outlook;
 mod pages;
+mod recall;
 mod record;
 mod requisites;
 mod restore;
@@ -365,8 +366,9 @@ impl Keeper {
         let arrived: HashSet<PageId> = fleet.arrived.iter().map(|one| one.page).collect();
         let mut requisites = stored.requisites.into_iter().peekable();
         self.raise(stored.raised);
-        for (page, traits) in stored.traits {
-            self.lines.describe(page, traits);
+        for (page, traits, found) in stored.traits {
+            let since = now.from_wall(found as f64 / 1e3).min(now.at);
+            self.lines.describe(page, traits, since);
         }
         for (page, host) in stored.pages {
             let is_requisite = requisites.next_if_eq(&page).is_some();

@@ -211,8 +211,8 @@ pub struct Stored {
     pub hosts: Vec<String>,
     /// Pages that are new, in the order of their numbers.
     pub pages: Vec<(PageId, HostId)>,
-    /// What their URLs say, where that decides who is visited first.
-    pub traits: Vec<(PageId, Traits)>,
+    /// What URLs of pages without a visit say, and when they were found, where that decides who is visited first.
+    pub traits: Vec<(PageId, Traits, Time)>,
     /// Those of them that are no pages, but what pages embed.
     pub requisites: Vec<PageId>,
     /// What changed pages embed that may have changed with them.

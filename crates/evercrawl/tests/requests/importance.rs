@@ -1,6 +1,8 @@
 //! Pages that many pages link to matter more.
 
 use super::{Answers, Crawler, answer, html, missing, say};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// All pages link to /hub, and one to /lone.
 fn site(last: u8) -> Answers {
@@ -106,7 +108,8 @@ fn the_page_that_all_link_to_comes_first_where_links_decide() {
 }
 
 /// Sixty pages in a folder whose contents are of the last century and in one whose contents are younger, in turn.
-fn two_folders(last: u8) -> Answers {
+fn two_folders(last: u8, dated: &Arc<AtomicBool>) -> Answers {
+    let dated = dated.clone();
     let links: Vec<String> = (0..60)
         .map(|page| format!("<a href=/news/{page}>{page}</a> <a href=/archive/{page}>{page}</a> "))
         .collect();
@@ -123,7 +126,12 @@ fn two_folders(last: u8) -> Answers {
         } else {
             "Tue, 02 Jan 1996 03:04:05 GMT"
         };
-        let head = format!("200 OK\r\nContent-Type: text/html\r\nLast-Modified: {day}");
+        let date = if dated.load(Ordering::Relaxed) {
+            format!("\r\nLast-Modified: {day}")
+        } else {
+            String::new()
+        };
+        let head = format!("200 OK\r\nContent-Type: text/html{date}");
         answer(&head, format!("<p>The page {path}.</p>").as_bytes())
     })
 }
@@ -131,7 +139,7 @@ fn two_folders(last: u8) -> Answers {
 #[test]
 fn pages_that_last_come_first_where_that_decides() {
     let of_the_archive = |number: u8, order: &str| {
-        let site = two_folders(number);
+        let site = two_folders(number, &Arc::new(true.into()));
         let mut crawler = Crawler::new(&[site.url("/")])
             .with("budget.order_of_new", format!("{order:?}"))
             .with(
@@ -149,4 +157,35 @@ fn pages_that_last_come_first_where_that_decides() {
     assert!((28..=32).contains(&found_first), "{found_first}");
     let lasting = of_the_archive(166, "lasting");
     assert!(lasting >= 38, "{lasting}");
+}
+
+#[test]
+fn what_lasts_is_known_after_a_restart() {
+    let dated = Arc::new(AtomicBool::new(true));
+    let site = two_folders(167, &dated);
+    let mut crawler = Crawler::new(&[site.url("/")])
+        .with("budget.order_of_new", "\"lasting\"")
+        .with(
+            "politeness.interval",
+            "{ rule = \"fixed\", seconds = 0.05 }",
+        );
+    let process = crawler.start(&[]);
+    super::wait_until("some pages are had", || site.asked().len() >= 42);
+    process.kill();
+    // nothing can be learnt any more
+    dated.store(false, Ordering::Relaxed);
+    let before = site.asked().len();
+    let process = crawler.start(&[]);
+    super::wait_until("some more are had", || site.asked().len() >= before + 26);
+    process.kill();
+    let asked = site.asked().split_off(before);
+    let pages: Vec<&str> = (asked.iter().map(String::as_str))
+        .filter(|path| path.len() > 1 && *path != "/robots.txt")
+        .take(20)
+        .collect();
+    let old = pages
+        .iter()
+        .filter(|path| path.starts_with("/archive/"))
+        .count();
+    assert!(old >= 14, "{pages:?}");
 }

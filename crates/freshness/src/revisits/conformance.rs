@@ -288,7 +288,7 @@ impl Crawl {
         let bound = match self.name.as_str() {
             "greedy" => return,
             // waits for no more than 50 rounds as they were, and then for its turn
-            "default" | "index" | "memory" | "q-learning" | "gradient" | "fixed-interval" => {
+            "default" | "index" | "memory" | "q-learning" | "fixed-interval" => {
                 52.0 * longest_round
             }
             // a slot in 20·pages at least is its own; 1 in 10⁹ runs misses it 21·20·pages times

@@ -38,7 +38,7 @@ struct Answer {
 pub fn run(lab: &Lab) -> Result<Outcome> {
     let mut sites = Vec::new();
     for trace in lab.traces {
-        let read = Trace::read(&trace.changes, trace.items.as_deref())?;
+        let read = Trace::with_columns(&trace.changes, trace.items.as_deref(), &trace.columns)?;
         sites.push((trace.name.clone(), recorded(&read)));
     }
     let is_drawn = sites.is_empty();
@@ -192,8 +192,15 @@ fn recorded(trace: &Trace) -> Site {
     // what never changed was never made
     let made = (0..urls.len()).filter(|&item| !trace.changes(item).is_empty());
     let days = |item: usize| trace.changes(item).iter().map(|at| at / DAY).collect();
-    let (urls, changes) = made.map(|item| (urls[item].clone(), days(item))).unzip();
-    Site { urls, changes }
+    let columns = |item: usize| trace.columns.get(item).cloned().unwrap_or_default();
+    let (urls, (columns, changes)) = made
+        .map(|item| (urls[item].clone(), (columns(item), days(item))))
+        .unzip();
+    Site {
+        urls,
+        columns,
+        changes,
+    }
 }
 
 /// Forty folders that differ in how long their contents last, over three years.
@@ -216,5 +223,9 @@ fn generated(seed: u64) -> Site {
             changes.push(own);
         }
     }
-    Site { urls, changes }
+    Site {
+        urls,
+        columns: Vec::new(),
+        changes,
+    }
 }

@@ -12,7 +12,8 @@ use desk::chart::{Axis, Chart, Line, Scale, Stroke};
 use desk::interrupt::{Interrupted, stop_on_interrupt};
 use desk::terminal;
 use netmap::approximate::{Experiment, generate};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 /// The relative error of the median of seven probes, as published: estimates as good as that are as
@@ -24,7 +25,7 @@ const NEAR_ENOUGH_MS: f64 = 5.0;
 const PUBLISHED: usize = 5;
 
 /// Who probes a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Plan {
     /// The same few robots probe all servers.
@@ -45,11 +46,11 @@ impl Plan {
 }
 
 /// One draw of robots with so many origins.
-#[derive(Serialize)]
-struct Row {
-    data: &'static str,
+#[derive(Serialize, Deserialize)]
+pub struct Row {
+    data: String,
     plan: Plan,
-    method: &'static str,
+    method: String,
     robots: usize,
     origins: usize,
     run: u64,
@@ -108,7 +109,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         relations: data.iter().flat_map(|own| relations(own, &rows)).collect(),
         records: Vec::new(),
         files: vec![("rows.csv".to_owned(), written(&rows)?)],
-        charts: data.iter().map(|own| chart(own, &rows)).collect(),
+        charts: charts(&rows),
         notes: vec![
             "Robots know the RTTs among themselves. Origins are the robots that probe a server; \
              those of the other robots are estimated by coordinates (relative springs) and by \
@@ -156,9 +157,9 @@ fn ask(data: &Data, seed: u64) -> Result<Vec<Row>> {
                     (SPRINGS, by_coordinates(&drawn, seed)),
                 ];
                 rows.extend(judged.into_iter().map(|(method, judged)| Row {
-                    data: data.name,
+                    data: data.name.to_owned(),
                     plan,
-                    method,
+                    method: method.to_owned(),
                     robots: data.robots,
                     origins,
                     run,
@@ -248,25 +249,35 @@ fn written(rows: &[Row]) -> Result<String> {
     Ok(String::from_utf8(writer.into_inner()?)?)
 }
 
-fn chart(data: &Data, rows: &[Row]) -> (String, Chart) {
+/// A picture for each set of data.
+pub fn charts(rows: &[Row]) -> Vec<(String, Chart)> {
+    let mut names: Vec<&str> = rows.iter().map(|row| row.data.as_str()).collect();
+    names.dedup();
+    names.into_iter().map(|name| chart(name, rows)).collect()
+}
+
+fn chart(data: &str, rows: &[Row]) -> (String, Chart) {
+    let own = rows.iter().filter(|row| row.data == data);
+    let origins: BTreeSet<usize> = own.map(|row| row.origins).collect();
     let mut lines = Vec::new();
     for plan in Plan::ALL {
-        for (method, stroke) in [(SPRINGS, Stroke::Solid), (PATH, Stroke::Dotted)] {
+        for (method, stroke) in [(SPRINGS, Stroke::Solid), (PATH, Stroke::Dashed)] {
             let at = |&origins: &usize| {
-                let found = estimate(rows, (data.name, plan, method, origins), |r| r.error_p50);
-                (origins as f64, found.mean)
+                let found = estimate(rows, (data, plan, method, origins), |r| r.error_p50);
+                ((origins as f64, found.mean), found.half)
             };
+            let (points, errors) = origins.iter().map(at).unzip();
             lines.push(Line {
-                name: format!("{method}, {}", plan.words()),
-                points: data.origins.iter().map(at).collect(),
+                name: format!("{method}: {}", plan.words()),
+                points,
                 stroke,
-                errors: Vec::new(),
+                errors,
             });
         }
     }
     let points = || lines.iter().flat_map(|line| &line.points);
     let chart = Chart {
-        title: format!("Error of RTTs that were not probed, {}", data.name),
+        title: format!("Error of RTTs that were not probed, {data}"),
         x: Axis {
             label: "origins that probe a server".to_owned(),
             scale: Scale::Linear,
@@ -280,5 +291,5 @@ fn chart(data: &Data, rows: &[Row]) -> (String, Chart) {
         lines,
         mark: None,
     };
-    (format!("error-{}", data.name), chart)
+    (format!("error-{data}"), chart)
 }

@@ -10,12 +10,13 @@ use anyhow::Result;
 use desk::chart::{Axis, Chart, Line, Scale, Stroke};
 use partition::limits::Balance;
 use partition::method::Method;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use simulation::download::conditions::Conditions;
 use simulation::download::divide::{Nearness, Wishes};
 use simulation::download::politeness::Politeness;
 use simulation::download::sweep::{Case, Rule};
 use simulation::download::web::Unit;
+use std::collections::BTreeSet;
 
 /// Of links and of RTT.
 const PREFERENCES: [[f64; 2]; 8] = [
@@ -40,10 +41,10 @@ const SLACK: f64 = 0.01;
 const MOST: usize = 4;
 
 /// What a preference came to, of one seed.
-#[derive(Serialize)]
-struct Row {
-    web: &'static str,
-    unit: &'static str,
+#[derive(Serialize, Deserialize)]
+pub struct Row {
+    web: String,
+    unit: String,
     seed: u64,
     robots: usize,
     links: f64,
@@ -111,10 +112,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
             .collect(),
         records: Vec::new(),
         files: vec![("rows.csv".to_owned(), written(&rows)?)],
-        charts: names
-            .iter()
-            .map(|&(web, unit)| chart(web, unit, &rows))
-            .collect(),
+        charts: charts(&rows),
         notes: vec![
             "Preferences are factors of two objectives, each first brought to the size of what it \
              could be cut to alone; 1:0 knows links only. Pages within 3 % of the fair share. Time of \
@@ -167,8 +165,8 @@ fn ask(
         };
         let formula = found[0].formula_download_seconds;
         Ok(Row {
-            web,
-            unit: found[0].level,
+            web: web.to_owned(),
+            unit: found[0].level.to_owned(),
             seed: setting.seed,
             robots: ROBOTS,
             links: preference[0],
@@ -278,6 +276,14 @@ fn written(rows: &[Row]) -> Result<String> {
     Ok(String::from_utf8(writer.into_inner()?)?)
 }
 
+/// A picture for each web and unit.
+pub fn charts(rows: &[Row]) -> Vec<(String, Chart)> {
+    let all = rows.iter().map(|row| (row.web.as_str(), row.unit.as_str()));
+    let all: BTreeSet<(&str, &str)> = all.collect();
+    let chart = |(web, unit)| chart(web, unit, rows);
+    all.into_iter().map(chart).collect()
+}
+
 fn chart(web: &str, unit: &str, rows: &[Row]) -> (String, Chart) {
     let means = means(rows, web, unit);
     let best = best(&means);
@@ -299,7 +305,8 @@ fn chart(web: &str, unit: &str, rows: &[Row]) -> (String, Chart) {
     lines.push(Line {
         name: "front".to_owned(),
         points: front,
-        stroke: Stroke::Dashed,
+        // without markers: they would hide those of the preferences
+        stroke: Stroke::Dotted,
         errors: Vec::new(),
     });
     let range = |value: fn(&(f64, f64)) -> f64| {

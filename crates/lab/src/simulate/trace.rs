@@ -18,6 +18,8 @@ pub struct Trace {
     pub ids: Vec<String>,
     /// The items' URLs, where the items file gives them.
     pub urls: Option<Vec<String>>,
+    /// What the columns asked for say of each item.
+    pub columns: Vec<Vec<String>>,
     /// The server of each item; all on one without an items file.
     pub server: Vec<u32>,
     /// How many servers there are.
@@ -42,10 +44,15 @@ impl Trace {
     /// Reads `item_id,timestamp_seconds` from `changes` and, where given, `item_id,server,weight`
     /// from `items` (`host` stands in for a missing `server`; `weight` may be missing), and `url` if it is there.
     pub fn read(changes: &Path, items: Option<&Path>) -> Result<Self> {
+        Self::with_columns(changes, items, &[])
+    }
+
+    /// The same with these columns of `items`.
+    pub fn with_columns(changes: &Path, items: Option<&Path>, columns: &[String]) -> Result<Self> {
         let mut trace = Self::default();
         let mut index = HashMap::new();
         if let Some(items) = items {
-            trace.read_items(items, &mut index)?;
+            trace.read_items(items, columns, &mut index)?;
         }
         trace.read_changes(changes, items, &mut index)?;
         if items.is_none() {
@@ -60,12 +67,21 @@ impl Trace {
         &self.seconds[self.offsets[item]..self.offsets[item + 1]]
     }
 
-    fn read_items(&mut self, file: &Path, index: &mut HashMap<Vec<u8>, u32>) -> Result<()> {
+    fn read_items(
+        &mut self,
+        file: &Path,
+        columns: &[String],
+        index: &mut HashMap<Vec<u8>, u32>,
+    ) -> Result<()> {
         let mut table = Table::open(file, &["item_id"], "reading items")?;
         let id = column(&table, file, &["item_id"])?;
         let server = column(&table, file, &["server", "host"])?;
         let weight = table.column("weight");
         let url = table.column("url");
+        let columns = columns
+            .iter()
+            .map(|name| column(&table, file, &[name]))
+            .collect::<Result<Vec<usize>, BadInput>>()?;
         let mut urls = Vec::new();
         let mut weights = Vec::new();
         let mut servers: HashMap<Vec<u8>, u32> = HashMap::new();
@@ -77,6 +93,10 @@ impl Trace {
             }
             self.ids.push(text(table.field(id)));
             urls.extend(url.map(|url| text(table.field(url))));
+            if !columns.is_empty() {
+                let fields = columns.iter().map(|&column| text(table.field(column)));
+                self.columns.push(fields.collect());
+            }
             let next = self.servers as u32;
             let name = table.field(server);
             let server = if name.is_empty() {

@@ -107,13 +107,20 @@ impl Archivist {
                 stored.pages.push((page, host));
                 if link.depth == REQUISITE {
                     stored.requisites.push(page);
-                } else if self.ranks.go_by_urls() {
-                    stored.traits.push((page, Traits::of(link.url.as_str())));
+                } else {
+                    self.describe(page, link.url.as_str(), link.at, stored);
                 }
             }
             pages.push(Some(admission.page()));
         }
         Ok(pages)
+    }
+
+    /// Says what the URL of a page without a visit tells of it, where that decides when it is visited.
+    pub(super) fn describe(&self, page: PageId, url: &str, found: Time, stored: &mut Stored) {
+        if self.ranks.go_by_urls() {
+            stored.traits.push((page, Traits::of(url), found));
+        }
     }
 
     /// Hands on to the pages it links to what speaks for a page that was read.

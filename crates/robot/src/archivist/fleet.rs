@@ -404,6 +404,8 @@ impl Archivist {
             stored.pages.push((page, host));
             if parcel.depth == REQUISITE {
                 stored.requisites.push(page);
+            } else {
+                self.describe(page, url.as_str(), at, stored);
             }
             if let Some(member) = &mut self.member
                 && parcel.redirects > 0
@@ -431,6 +433,9 @@ impl Archivist {
         };
         if let Some(member) = self.member.as_ref().filter(|_| is_back) {
             let address = self.store.address(page)?;
+            if !address.is_requisite() {
+                self.describe(page, url.as_str(), address.added, stored);
+            }
             batch.pages.push((page, PageRow::default()));
             stored.fleet.arrived.push(Arrived {
                 page,
@@ -527,7 +532,12 @@ impl Archivist {
                     self.traps.restore(&url[..Position::BeforePath], url);
                 }
             }
-            if let Some(row) = rows.remove(&id) {
+            let row = rows.remove(&id);
+            if page.depth != REQUISITE && row.as_ref().is_none_or(|row| row.state == PageState::New)
+            {
+                self.describe(id, &page.url, page.added, stored);
+            }
+            if let Some(row) = row {
                 stored.fleet.arrived.push(Arrived {
                     page: id,
                     host,

@@ -82,7 +82,7 @@ impl Keeper {
                 match kept {
                     Ok(kept) => {
                         let terms = self.terms(store, page, &kept);
-                        self.describe(store, page, &kept);
+                        self.describe(now, store, page, &kept);
                         self.restore_page(now, page, &kept, terms);
                     }
                     Err(error) => self.restore_damaged(store, page, &error, losses),
@@ -90,6 +90,7 @@ impl Keeper {
             },
         )?;
         self.link_weights = LinkWeights::default();
+        self.recall_ages(now, store);
         Ok(())
     }
 
@@ -128,15 +129,20 @@ impl Keeper {
         terms
     }
 
-    /// Reads the URL of a page that waits for its first visit, where that decides when it is made.
-    fn describe(&mut self, store: &Store, page: PageId, kept: &Kept) {
+    /// Reads the URL of a page that waits for its first visit, or may do so, where that decides when it is made.
+    fn describe(&mut self, now: Now, store: &Store, page: PageId, kept: &Kept) {
         let matters = self.config.budget.order_of_new == Order::Lasting;
+        let is_without_copy = matches!(
+            kept.state,
+            PageState::New | PageState::Gone | PageState::Excluded
+        );
         if matters
-            && kept.state == PageState::New
+            && is_without_copy
             && !kept.requisite
             && let Ok(address) = store.address(page)
         {
-            self.lines.describe(page, Traits::of(&address.url));
+            let since = now.from_wall(address.added as f64 / 1e3).min(now.at);
+            self.lines.describe(page, Traits::of(&address.url), since);
         }
     }
 

@@ -130,7 +130,7 @@ impl Crawler<'_> {
             }
             Order::Lasting => {
                 let url = format!("{}/{}", self.web.name(host), page.0);
-                self.lines.describe(page, Traits::of(&url));
+                self.lines.describe(page, Traits::of(&url), 0.0);
                 self.lines.push_lasting(number, page);
             }
             Order::BreadthFirst | Order::LargestSite => self.lines.push_again(number, page),
