@@ -209,6 +209,9 @@ impl MovedHost {
             },
             standing: self.robots.map(|robots| robots.standing(at)),
             lies: self.lies,
+            // tested anew: a few requests
+            proven: false,
+            unproven: 0,
             halved: self.halved,
             no_address: self.no_address,
             // whoever takes it over asks anew

@@ -29,12 +29,7 @@ pub(super) struct Host {
     /// What DNS is asked for.
     pub name: String,
     pub standing: Option<Arc<Standing>>,
-    /// Its validators were found to say "unchanged" of what had changed.
-    pub lies: bool,
-    /// They were seen to change with a page.
-    pub proven: bool,
-    /// Revisits until they were.
-    pub unproven: u32,
+    validators: Validators,
     /// Why no address was found, the last time one was sought.
     pub no_address: Option<u8>,
     /// Why its robots.txt was not had, the last time it was asked for.
@@ -50,6 +45,27 @@ pub(super) struct Host {
     pub failures: u16,
     pub trouble: u16,
     pub given_up: bool,
+}
+
+/// How far a host's validators can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Validators {
+    /// They never said "changed" in so many revisits.
+    Unproven(u32),
+    /// They were seen to change with a page.
+    Proven,
+    /// They were found to say "unchanged" of what had changed.
+    Lying,
+}
+
+impl Validators {
+    fn of(kept: &KeptHost) -> Self {
+        match kept.unproven {
+            _ if kept.lies => Self::Lying,
+            _ if kept.proven => Self::Proven,
+            revisits => Self::Unproven(revisits),
+        }
+    }
 }
 
 impl Host {
@@ -69,6 +85,12 @@ pub struct KeptHost {
     /// Its validators were found to say "unchanged" of what had changed.
     #[serde(default)]
     pub lies: bool,
+    /// They were seen to change with a page.
+    #[serde(default)]
+    pub proven: bool,
+    /// Revisits while they were not.
+    #[serde(default)]
+    pub unproven: u32,
     /// Where near-duplicates lowered the caps of traps.
     #[serde(default)]
     pub halved: Vec<Halved>,
@@ -107,6 +129,7 @@ impl Keeper {
             self.lines.without_robots(number, standing.expires);
         }
         let told = self.delay(now, number);
+        let validators = Validators::of(&kept);
         self.hosts.push(Host {
             origin: origin.to_owned(),
             name: name
@@ -114,9 +137,7 @@ impl Keeper {
                 .trim_end_matches(']')
                 .to_owned(),
             standing: kept.standing.map(Arc::new),
-            lies: kept.lies,
-            proven: false,
-            unproven: 0,
+            validators,
             no_address: kept.no_address,
             no_robots: kept.no_robots,
             obeyed: terms.robots,
@@ -231,10 +252,16 @@ impl Keeper {
 
     pub(super) fn validators_judged(&mut self, host: HostId, liar: bool) {
         let known = &mut self.hosts[host.index()];
-        known.proven |= !liar;
-        if liar && !known.lies {
-            tracing::info!(host = known.origin, "its validators lie");
-            known.lies = true;
+        let judged = match known.validators {
+            Validators::Lying => Validators::Lying,
+            _ if liar => Validators::Lying,
+            _ => Validators::Proven,
+        };
+        if judged != known.validators {
+            if liar {
+                tracing::info!(host = known.origin, "its validators lie");
+            }
+            known.validators = judged;
             self.save_host(host);
         }
     }
@@ -243,15 +270,19 @@ impl Keeper {
     /// to the test at once and then ever more seldom: what a liar calls unchanged would teach that nothing changes.
     pub(super) fn may_be_conditional(&mut self, host: HostId) -> bool {
         let known = &mut self.hosts[host.index()];
-        if !known.proven {
-            known.unproven = known.unproven.saturating_add(1);
+        let is_test = match &mut known.validators {
+            Validators::Lying => return false,
+            Validators::Proven => false,
+            Validators::Unproven(many) => {
+                *many = many.saturating_add(1);
+                *many < 5 || many.is_power_of_two()
+            }
+        };
+        let audit = u64::from(known.audit_every.max(1));
+        if is_test {
+            self.save_host(host);
         }
-        let many = known.unproven;
-        let is_test = !known.proven && (many < 5 || many.is_power_of_two())
-            || self
-                .asked
-                .is_multiple_of(u64::from(known.audit_every.max(1)));
-        !known.lies && !is_test
+        !is_test && !self.asked.is_multiple_of(audit)
     }
 
     /// Whoever asks why a page was never fetched must find the reason.
@@ -290,6 +321,7 @@ impl Keeper {
     /// What another robot knew of the host counts from now on.
     pub(super) fn adopt_host(&mut self, now: Now, host: HostId, kept: KeptHost) {
         let obeyed = self.hosts[host.index()].obeyed;
+        let validators = Validators::of(&kept);
         let robots_until = match &kept.standing {
             _ if !obeyed => f64::INFINITY,
             Some(standing) => standing.expires,
@@ -298,7 +330,7 @@ impl Keeper {
         self.lines.adopt(host, kept.courtesy, robots_until);
         let known = &mut self.hosts[host.index()];
         known.standing = kept.standing.map(Arc::new);
-        known.lies = kept.lies;
+        known.validators = validators;
         known.no_address = kept.no_address;
         known.no_robots = kept.no_robots;
         if let Some(standing) = &known.standing
@@ -316,7 +348,12 @@ impl Keeper {
         let kept = KeptHost {
             courtesy: *self.lines.courtesy(host),
             standing: known.standing.as_deref().cloned(),
-            lies: known.lies,
+            lies: known.validators == Validators::Lying,
+            proven: known.validators == Validators::Proven,
+            unproven: match known.validators {
+                Validators::Unproven(revisits) => revisits,
+                _ => 0,
+            },
             no_address: known.no_address,
             no_robots: known.no_robots,
             // the archivist's own affair

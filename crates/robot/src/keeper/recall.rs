@@ -83,10 +83,10 @@ mod tests {
             };
             let page = store.admit(&[candidate]).unwrap()[0].page();
             let outcomes = [Outcome::Failed(1), Outcome::FirstSeen, Outcome::Changed];
-            for (visit, outcome) in outcomes.into_iter().enumerate() {
+            for (visit, outcome) in (0..).zip(outcomes) {
                 batch.observations.push(Observation {
                     page,
-                    at: Time::from(3 * number) + visit as Time,
+                    at: Time::from(3 * number) + visit,
                     outcome,
                     modified: (number % 2 == 0).then_some(0),
                     status: 200,

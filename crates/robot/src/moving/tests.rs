@@ -54,6 +54,8 @@ fn crawl(directory: &Path, urls: &[&str]) -> Store {
         },
         standing: Some(robots),
         lies: true,
+        proven: false,
+        unproven: 0,
         halved: vec![Halved {
             prefix: "/a/".into(),
             times: 2,
