@@ -37,7 +37,7 @@ use freshness::revisits::Revisits;
 use frontier::lines::{Lines, Rules};
 use frontier::order::Rank;
 use hosts::Host;
-pub use hosts::KeptHost;
+pub use hosts::{FIRST_TESTS, KeptHost};
 pub(crate) use once::TRIES;
 pub(crate) use outcomes::wait_after_failure;
 use pages::Pages;

@@ -11,7 +11,7 @@
 use crate::archivist::MOST_HALVED;
 use crate::clock::{Clock, Now};
 use crate::config::Config;
-use crate::keeper::{self, KeptHost};
+use crate::keeper::{self, FIRST_TESTS, KeptHost};
 use crate::seam::name_of;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -209,9 +209,9 @@ impl MovedHost {
             },
             standing: self.robots.map(|robots| robots.standing(at)),
             lies: self.lies,
-            // tested anew: a few requests
+            // whoever had it made the first tests
             proven: false,
-            unproven: 0,
+            unproven: FIRST_TESTS,
             halved: self.halved,
             no_address: self.no_address,
             // whoever takes it over asks anew

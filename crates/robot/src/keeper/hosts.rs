@@ -47,6 +47,9 @@ pub(super) struct Host {
     pub given_up: bool,
 }
 
+/// All but the first of so many revisits are tests of a host's validators, until they are proven.
+pub const FIRST_TESTS: u32 = 5;
+
 /// How far a host's validators can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Validators {
@@ -267,7 +270,7 @@ impl Keeper {
     }
 
     /// Whether the next revisit to a host may ask for changes only. Validators that never said "changed" yet are put
-    /// to the test at once and then ever more seldom: what a liar calls unchanged would teach that nothing changes.
+    /// to the test soon and then ever more seldom: what a liar calls unchanged would teach that nothing changes.
     pub(super) fn may_be_conditional(&mut self, host: HostId) -> bool {
         let known = &mut self.hosts[host.index()];
         let is_test = match &mut known.validators {
@@ -275,7 +278,7 @@ impl Keeper {
             Validators::Proven => false,
             Validators::Unproven(many) => {
                 *many = many.saturating_add(1);
-                *many < 5 || many.is_power_of_two()
+                *many > 1 && (*many <= FIRST_TESTS || many.is_power_of_two())
             }
         };
         let audit = u64::from(known.audit_every.max(1));

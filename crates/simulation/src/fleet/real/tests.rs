@@ -67,7 +67,7 @@ fn servers_that_move_keep_what_is_known_of_them() {
     for seed in 0..3 {
         let mut spec = RealSpec::calm(seed, 3);
         spec.until = Until::Stopped;
-        spec.patience = 600.0;
+        spec.patience = 1200.0;
         let tables = [3, 4, 3, 4];
         let times = (1..).map(|turn| 100.0 * f64::from(turn));
         spec.faults = times.zip(tables.map(RealFault::Divide)).collect();
@@ -78,9 +78,9 @@ fn servers_that_move_keep_what_is_known_of_them() {
         conditional += report.conditional;
     }
     assert!(handed > 10, "{handed} servers moved");
-    // some are asked without validators on purpose
+    // the first revisits to a host test its validators, and every twentieth
     assert!(
-        again > 100 && conditional * 10 > again * 8,
+        again > 100 && conditional * 10 > again * 7,
         "{conditional} of {again}"
     );
 }
