@@ -42,12 +42,16 @@
     return answer.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
   };
 
+  // what a search found after its first answer would be lost with a new first answer
+  let grown = false;
+  const stays = (part) => inUse(part) || (grown && part.id === "list");
+
   const load = async (address, wanted = parts()) => {
     const page = await get(address);
     if (!page) return;
     for (const part of wanted) {
       const fresh = page.getElementById(part.id);
-      if (fresh && fresh.innerHTML !== part.innerHTML && !inUse(part)) replace(part, fresh);
+      if (fresh && fresh.innerHTML !== part.innerHTML && !stays(part)) replace(part, fresh);
     }
   };
 
@@ -66,6 +70,7 @@
       if (body) body.prepend(...found);
       else if (found.length) fresh.querySelector(".paging").before(list.querySelector(".scroll"));
       replace(list, fresh);
+      grown = true;
     }
   };
   further();
@@ -106,6 +111,7 @@
       const address = form.action.split("?")[0] + "?" + new URLSearchParams(new FormData(form));
       history.replaceState(null, "", address);
       search++;
+      grown = false;
       await load(address, document.querySelectorAll("[data-live], [data-found]"));
       if (own === looks) further();
     };

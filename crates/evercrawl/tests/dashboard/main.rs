@@ -65,14 +65,13 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// A search that ran out of time goes on by itself, below what it found. Small crawls are searched at once: the first
-/// answer is made to look unfinished.
+/// answer is made to look unfinished, every time the page asks for it.
 fn goes_on_searching(browser: &mut Browser) {
     browser.tell(
-        "const fetched = window.fetch; let cut = false;
+        "const fetched = window.fetch;
          window.fetch = async (address, options) => {
              const answer = await fetched(address, options);
-             if (cut || !String(address).includes('q=none')) return answer;
-             cut = true;
+             if (!String(address).includes('q=none')) return answer;
              const link = '<a data-further href=\"/pages?q=broken\">Go on searching</a>';
              return new Response((await answer.text()).replace('class=\"paging\">', 'class=\"paging\">' + link));
          };
