@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::numbering::{Numbering, forget_marks};
-use super::pump::Entry;
-use super::pump::replicated;
+use super::pump::{Entry, replicated};
 use super::{Hold, Level, Robot, Start};
 use crate::counts::Observation;
 use crate::identity::Unit;

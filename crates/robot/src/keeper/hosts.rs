@@ -255,10 +255,10 @@ impl Keeper {
 
     pub(super) fn validators_judged(&mut self, host: HostId, liar: bool) {
         let known = &mut self.hosts[host.index()];
-        let judged = match known.validators {
-            Validators::Lying => Validators::Lying,
-            _ if liar => Validators::Lying,
-            _ => Validators::Proven,
+        let judged = if liar || known.validators == Validators::Lying {
+            Validators::Lying
+        } else {
+            Validators::Proven
         };
         if judged != known.validators {
             if liar {
