@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 const MOVED: f64 = 0.2;
 /// An edition holds for this part of a round, and at least for so many visits; when pages or budget
 /// are twice or half of what they were, for less.
-const EDITIONS_IN_A_ROUND: usize = 4;
+const EDITIONS_IN_A_ROUND: usize = 8;
 const LEAST_VISITS: usize = 64;
 const HASTE: usize = 16;
 /// With every visit so many pages are judged anew while there are any left; fewer in large
