@@ -1,7 +1,7 @@
 //! A map picture: routes and hosts over the outlines of the land, as SVG.
 //!
-//! Robinson's projection, whose shapes readers know; links are great circles, coloured by how much
-//! RTT they add; what stands at one place is one dot that grows with its number.
+//! Robinson's projection, whose shapes readers know; links are great circles, coloured and dashed by how much
+//! RTT they add; what stands at one place is one dot that grows with its number. Letters are those of all charts.
 
 mod labels;
 mod projection;
@@ -51,12 +51,12 @@ const TOP: f64 = 48.0;
 const BOTTOM: f64 = 44.0;
 const SEA: &str = "#eef3f7";
 const LAND: &str = "#d9d6cb";
-/// Up to how many milliseconds a link has a colour, from fast to slow.
-const COLOURS: [(f64, &str, &str); 4] = [
-    (10.0, "#009e73", "up to 10 ms"),
-    (50.0, "#0072b2", "up to 50 ms"),
-    (150.0, "#e69f00", "up to 150 ms"),
-    (f64::INFINITY, "#d55e00", "more"),
+/// Up to how many milliseconds a link has a colour and dashes, which tell them apart in grey; from fast to slow.
+const LINKS: [(f64, &str, &str, &str); 4] = [
+    (10.0, "#009e73", "1 0", "up to 10 ms"),
+    (50.0, "#0072b2", "9 3", "up to 50 ms"),
+    (150.0, "#e69f00", "4 3", "up to 150 ms"),
+    (f64::INFINITY, "#d55e00", "1 4", "more"),
 ];
 
 /// The picture.
@@ -64,9 +64,9 @@ pub fn map(title: &str, dots: &[Dot], lines: &[Line]) -> String {
     let (width, height) = (WIDTH + 2.0 * MARGIN, HEIGHT + TOP + BOTTOM);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
-         font-family=\"sans-serif\" font-size=\"12\">\n<title>{0}</title>\n\
+         font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"13\" fill=\"#222\">\n<title>{0}</title>\n\
          <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n\
-         <text x=\"{MARGIN}\" y=\"30\" font-size=\"18\" fill=\"#222\">{0}</text>\n\
+         <text x=\"{MARGIN}\" y=\"30\" font-size=\"18\" font-weight=\"bold\">{0}</text>\n\
          <g transform=\"translate({MARGIN} {TOP})\">\n",
         escaped(title)
     );
@@ -177,8 +177,8 @@ fn draw_lines(svg: &mut String, lines: &[Line]) {
                 .or_insert(*line);
         }
     }
-    for (k, (limit, colour, _)) in COLOURS.iter().enumerate() {
-        let above = if k == 0 { -1.0 } else { COLOURS[k - 1].0 };
+    for (k, (limit, colour, dashes, _)) in LINKS.iter().enumerate() {
+        let above = if k == 0 { -1.0 } else { LINKS[k - 1].0 };
         let own = seen
             .values()
             .filter(|line| line.rtt_ms > above && line.rtt_ms <= *limit);
@@ -189,7 +189,7 @@ fn draw_lines(svg: &mut String, lines: &[Line]) {
         let _ = writeln!(
             svg,
             "<path d=\"{paths}\" fill=\"none\" stroke=\"{colour}\" stroke-opacity=\"0.75\" \
-             stroke-width=\"1.3\" stroke-linecap=\"round\"/>"
+             stroke-width=\"1.5\" stroke-dasharray=\"{dashes}\"/>"
         );
     }
 }
@@ -278,14 +278,14 @@ fn draw_legend(svg: &mut String, y: f64) {
     text(svg, x + 10.0, "router");
     x += 90.0;
     text(svg, x, "RTT that a link adds:");
-    x += 130.0;
-    for (_, colour, words) in COLOURS {
+    x += 142.0;
+    for (_, colour, dashes, words) in LINKS {
         let _ = writeln!(
             svg,
-            "<path d=\"M{x} {y}h24\" stroke=\"{colour}\" stroke-width=\"2.5\"/>"
+            "<path d=\"M{x} {y}h32\" stroke=\"{colour}\" stroke-width=\"2.5\" stroke-dasharray=\"{dashes}\"/>"
         );
-        text(svg, x + 30.0, words);
-        x += 118.0;
+        text(svg, x + 38.0, words);
+        x += 134.0;
     }
 }
 
@@ -340,5 +340,12 @@ mod tests {
         };
         assert_eq!(link("#e69f00"), 1);
         assert_eq!(link("#0072b2"), 0);
+        // no two kinds of link look the same in grey
+        let dashes: std::collections::BTreeSet<&str> = LINKS.iter().map(|link| link.2).collect();
+        assert_eq!(dashes.len(), LINKS.len());
+        let kinds = LINKS.iter();
+        let drawn =
+            kinds.filter(|link| svg.matches(&format!("dasharray=\"{}\"", link.2)).count() == 2);
+        assert_eq!(drawn.count(), LINKS.len(), "on the map and in the legend");
     }
 }

@@ -117,7 +117,7 @@ pub fn run(server: &Server) -> Measured {
     for some in parcels.chunks(TOGETHER) {
         sight.give(some.iter().cloned());
     }
-    // a status is copied whole: asked for all the time, it would take a core from the robots
+    // a status is copied whole: whoever watches should leave the robots their cores
     let had = || {
         std::thread::sleep(BETWEEN_LOOKS);
         let status = second.status();

@@ -164,9 +164,17 @@ pub fn difference_chart(
     let others = lines.into_iter().filter(|line| line.name != baseline);
     let lines: Vec<Line> = others.map(above).collect();
     let mut chart = freshness_chart(title, x, scale, lines);
-    let points = || chart.lines.iter().flat_map(|line| &line.points);
-    let values = || points().map(|p| p.1).filter(|value| value.is_finite());
-    let (low, high) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
+    // intervals are whole
+    let ends = |line: &Line| {
+        let half = |k: usize| line.errors.get(k).copied().filter(|half| half.is_finite());
+        let values = line.points.iter().map(|point| point.1).enumerate();
+        let ends =
+            values.flat_map(|(k, y)| [y - half(k).unwrap_or(0.0), y + half(k).unwrap_or(0.0)]);
+        ends.filter(|end| end.is_finite()).collect::<Vec<_>>()
+    };
+    let ends: Vec<f64> = chart.lines.iter().flat_map(ends).collect();
+    let low = ends.iter().copied().fold(0.0, f64::min);
+    let high = ends.iter().copied().fold(0.0, f64::max);
     chart.y.range = (low.floor(), high.ceil().max(low.floor() + 1.0));
     chart.y.label = format!("freshness above {baseline}, points");
     chart

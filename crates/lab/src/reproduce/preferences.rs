@@ -287,7 +287,7 @@ pub fn charts(rows: &[Row]) -> Vec<(String, Chart)> {
 fn chart(web: &str, unit: &str, rows: &[Row]) -> (String, Chart) {
     let means = means(rows, web, unit);
     let best = best(&means);
-    let point = |costs: [f64; 3]| (costs[1], costs[0]);
+    let point = |costs: [f64; 3]| (costs[1], costs[0] / 3600.0);
     let mut lines: Vec<Line> = means
         .iter()
         .map(|&(preference, costs)| Line {
@@ -326,7 +326,7 @@ fn chart(web: &str, unit: &str, rows: &[Row]) -> (String, Chart) {
     let chart = Chart {
         title: format!("Preferences, {web} web, {unit}"),
         x: axis("links exchanged", x),
-        y: axis("download time, s", y),
+        y: axis("download time, hours", y),
         lines,
         mark: None,
     };

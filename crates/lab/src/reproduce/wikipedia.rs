@@ -2,7 +2,7 @@
 
 use super::histories::{Burstiness, articles};
 use super::lab::{Lab, Question, Record, find, line, recorded};
-use super::outcome::{Outcome, freshness_chart};
+use super::outcome::{Outcome, difference_chart};
 use super::verdict::{
     Band, Estimate, Figure, LEAST_SEEDS, POINTS, Relation, Source, Verdict, told,
 };
@@ -356,10 +356,12 @@ fn chart(name: &str, hindsight: &[Record], trained: &[Record], online: &[Record]
     for policy in HINDSIGHT {
         lines.push(line(policy, hindsight, policy, point, Stroke::Dashed));
     }
-    freshness_chart(
+    // most lie within a point of each other
+    difference_chart(
         format!("Freshness against budget: {name}"),
         "budget, % of what politeness allows",
         Scale::Linear,
         lines,
+        "uniform",
     )
 }
