@@ -4,7 +4,7 @@
 //! Servers are given away whole, with all names bound to them. Filters come first: a server that one member
 //! alone takes is fixed there. A server that the table has placed before stays where it is unless moving it is
 //! worth it, and no more pages move than [`Terms::promise`] allows; one that only the ring has placed goes
-//! where its links are.
+//! where its links are. What was placed before anybody knew how far it is may move once beyond the promise.
 
 mod distances;
 
@@ -40,6 +40,8 @@ const DEARER: f64 = 4.0;
 const TRIES: usize = 4;
 /// A newcomer gets its share, and half as much again may move in all.
 const FOR_NEWCOMERS: f64 = 1.5;
+/// What was placed before distances were known moves beyond the promise if a page comes this much nearer.
+const NEARER: f64 = 0.8;
 /// Most bytes of a table inside a plan.
 const TABLE_BYTES: usize = 512 << 10;
 
@@ -54,6 +56,8 @@ pub struct Terms {
     pub every: Millis,
     /// The share of pages that may change hands though their owners stay.
     pub promise: f64,
+    /// So long the first division waits for the distances of nine servers of ten; 0 where nobody measures them.
+    pub patience: Millis,
 }
 
 impl Default for Terms {
@@ -63,6 +67,7 @@ impl Default for Terms {
             growth: 0.25,
             every: 6 * 3_600_000,
             promise: 0.05,
+            patience: 0,
         }
     }
 }
@@ -76,6 +81,8 @@ pub struct Placed {
     pub counts: Counts,
     /// The member that the table gave it to before, as a position in `seats`.
     pub before: Option<usize>,
+    /// That was before its distances were known, as they are now: it may move though nothing else may.
+    pub blind: bool,
     /// The member that has it, by the table or by the ring.
     pub owner: Option<usize>,
     /// How far its block of addresses is, as robots measured that asked it nothing.
@@ -114,6 +121,8 @@ pub struct Divided {
     pub pages: u64,
     /// See `pages`.
     pub moved: u64,
+    /// Pages that move beyond the promise, because they were placed before distances were known.
+    pub late: u64,
     /// Servers that the table has no room for: the ring has them.
     pub unlisted: usize,
     /// Microseconds from a page to its robot, as a mean over all pages where both are known: as it is, and as it will be.
@@ -133,6 +142,7 @@ impl Division {
                 .map(|placed| placed.counts.total())
                 .sum(),
             moved: 0,
+            late: 0,
             unlisted: 0,
             delay: None,
         };
@@ -257,21 +267,41 @@ impl Division {
             seed: self.group.0 ^ self.version.number << 20,
         };
         let allowed = (self.promise + FOR_NEWCOMERS * self.came) * divided.pages as f64;
-        let moved = |part: &[u32]| {
-            let listed = |before: &u32, now: &u32| if *before == NOWHERE { *now } else { *before };
-            let known: Vec<u32> = before.iter().zip(part).map(|(b, n)| listed(b, n)).collect();
-            moved_pages(&graph, &known, part)
+        let moved = |part: &[u32], counts: &dyn Fn(usize) -> bool| {
+            let was = |at: usize| counts(at) && before[at] != NOWHERE;
+            let known = (0..part.len()).map(|at| if was(at) { before[at] } else { part[at] });
+            moved_pages(&graph, &known.collect::<Vec<u32>>(), part)
         };
+        let attempt = |before: &[u32], price: f64| {
+            let previous = Before {
+                part: before,
+                price,
+            };
+            let part = solve(&problem, Some(previous))?;
+            let mut part = part.expect("graphs divide hosts");
+            self.obey(&mut part, &placed, &links, may);
+            Ok::<_, PartitionError>(part)
+        };
+        if placed.iter().any(|placed| placed.blind) {
+            // whole clusters have to change places, which servers that move one by one never do
+            let blind = |at: usize| placed[at].blind;
+            let freed = (0..placed.len()).map(|at| if blind(at) { NOWHERE } else { before[at] });
+            let part = attempt(&freed.collect::<Vec<u32>>(), PRICE)?;
+            let delay = distances.mean(&placed, &part);
+            let nearer =
+                delay.is_some_and(|(was, will)| f64::from(will) <= NEARER * f64::from(was));
+            let firm = moved(&part, &|at| !blind(at));
+            if nearer && firm as f64 <= allowed {
+                (divided.moved, divided.late) = (firm, moved(&part, &blind));
+                divided.delay = delay;
+                return Ok(part);
+            }
+        }
         let mut price = PRICE;
         let mut part = Vec::new();
         for _ in 0..TRIES {
-            let previous = Before {
-                part: &before,
-                price,
-            };
-            part = solve(&problem, Some(previous))?.expect("graphs divide hosts");
-            self.obey(&mut part, &placed, &links, may);
-            divided.moved = moved(&part);
+            part = attempt(&before, price)?;
+            divided.moved = moved(&part, &|_| true);
             if divided.moved as f64 <= allowed {
                 divided.delay = distances.mean(&placed, &part);
                 return Ok(part);

@@ -197,6 +197,8 @@ pub struct Tally {
     pub removed: u64,
     /// Times that a group was divided by its links here.
     pub divisions: u64,
+    /// Pages that divisions moved beyond the promise: they were placed before distances were known.
+    pub moved_late: u64,
     /// Servers that the last table had no room for.
     pub unlisted: u64,
     /// Names that were left out of what partitioners were told.

@@ -14,6 +14,8 @@ use toml::{Table, Value};
 
 /// Of this text; others cannot be read.
 const VERSION: u32 = 1;
+/// The first division waits for distances for so many times the span after which robots tell what they read.
+const PATIENCE: Millis = 4;
 /// The longest that a host is thought to be left alone where its own answers decide that.
 const LONGEST_INTERVAL: f64 = 60.0;
 /// Keys that are a machine's own affair.
@@ -129,8 +131,10 @@ impl Articles {
         settings.poll = millis(self.lease / 6.0).clamp(500, 5_000);
         settings.resend = millis(self.lease * 2.0 / 3.0).clamp(2_000, 20_000);
         settings.observe = millis(self.lease).clamp(2_000, 30_000);
-        if self.division == By::Hash {
-            settings.division = None;
+        match (&mut settings.division, self.division) {
+            (Some(terms), By::Links) if self.probes => terms.patience = PATIENCE * settings.observe,
+            (_, By::Links) => {}
+            (division, By::Hash) => *division = None,
         }
         let f = &config.fetch;
         (settings.interval, settings.longest) = match self.quiet {

@@ -58,6 +58,9 @@ pub struct Change {
     pub pages_moved: u64,
     /// Some of those servers: from whom, to whom, by the numbers of robots and groups.
     pub moves: Vec<(IpAddr, Who, Who)>,
+    /// Of these pages, those that move beyond the promise: they were placed before anybody knew how far they are.
+    #[serde(default)]
+    pub pages_moved_late: u64,
     /// Servers that the table has no room for.
     pub unlisted: usize,
     /// Milliseconds from a page to its robot, as a mean: as it was, and as it will be.
@@ -99,6 +102,7 @@ impl From<&fleet::robot::Told> for Change {
             pages: told.pages,
             servers_moved: told.moves.len(),
             pages_moved: told.moved,
+            pages_moved_late: told.late,
             moves: moves
                 .map(|(server, from, to)| (*server, (*from).into(), (*to).into()))
                 .collect(),
@@ -162,6 +166,8 @@ pub struct Tally {
     pub cut_from_log: u64,
     pub removed: u64,
     pub divisions: u64,
+    #[serde(default)]
+    pub moved_late: u64,
     pub unlisted: u64,
     pub names_left_out: u64,
 }
@@ -187,6 +193,7 @@ impl From<fleet::robot::Tally> for Tally {
             cut_from_log: tally.cut_from_log,
             removed: tally.removed,
             divisions: tally.divisions,
+            moved_late: tally.moved_late,
             unlisted: tally.unlisted,
             names_left_out: tally.names_left_out,
         }

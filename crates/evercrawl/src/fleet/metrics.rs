@@ -152,7 +152,7 @@ fn put_robot(page: &mut Page, report: &Report, labels: &str) {
     }
 }
 
-fn counters(report: &Report) -> [(&'static str, &'static str, u64); 16] {
+fn counters(report: &Report) -> [(&'static str, &'static str, u64); 17] {
     let (tally, engine) = (&report.tally, &report.engine);
     [
         ("robot_sent_total", "URLs sent to others.", tally.sent),
@@ -206,6 +206,11 @@ fn counters(report: &Report) -> [(&'static str, &'static str, u64); 16] {
             "robot_divisions_total",
             "Times that it divided a group by links.",
             tally.divisions,
+        ),
+        (
+            "robot_moved_late_total",
+            "Pages that its divisions moved beyond the promise, placed before distances were known.",
+            tally.moved_late,
         ),
         (
             "robot_cut_from_log_total",

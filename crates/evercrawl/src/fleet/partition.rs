@@ -163,6 +163,7 @@ impl Asked {
                     "pages": moved.pages,
                     "servers_moved": moved.servers_moved,
                     "pages_moved": moved.pages_moved,
+                    "pages_moved_late": moved.pages_moved_late,
                     "unlisted": moved.unlisted,
                     "milliseconds_before": moved.delay.map(|delay| delay.0),
                     "milliseconds_after": moved.delay.map(|delay| delay.1),

@@ -28,6 +28,7 @@ fn servers(count: u32) -> Vec<Placed> {
                 ..Counts::default()
             },
             before: None,
+            blind: false,
             owner: None,
             probes: Vec::new(),
             place: None,
@@ -232,6 +233,7 @@ fn a_table_that_is_too_long_keeps_the_heaviest() {
                 ..Counts::default()
             },
             before: None,
+            blind: false,
             owner: None,
             probes: Vec::new(),
             place: None,
@@ -365,6 +367,48 @@ fn probes_and_places_say_how_far_those_are_who_never_asked() {
     println!("{without} by answers, {with} with probes, {by_place} with places");
     assert!(with * 10 <= without * 6, "{with} against {without}");
     assert!(by_place * 10 <= without * 6, "{by_place} against {without}");
+}
+
+#[test]
+fn what_was_placed_before_distances_were_known_goes_where_it_is_near() {
+    // eight places on a ring, 20 ms from one to the next; robots at every other; links within a place
+    let seats = [5, 9, 1, 7];
+    let place = |server: u32| server % 8;
+    let micros = |server: u32, seat: usize| {
+        let apart = place(server).abs_diff(2 * seat as u32);
+        2_000 + 20_000 * apart.min(8 - apart)
+    };
+    let mut all = servers(96);
+    for (server, placed) in (0_u32..).zip(&mut all) {
+        let near = (0..96).filter(|other| place(*other) == place(server) && *other != server);
+        placed.counts.links = near.map(|other| (name(other), 80)).collect();
+        placed.counts.links.insert(name((server * 31 + 7) % 96), 40);
+        placed.counts.pages = [(name(server), 110)].into();
+        placed.server = std::net::Ipv4Addr::from(0x0b00_0001 + (server << 8)).into();
+        // by links alone, on the other side of the world
+        let seat = (place(server) as usize / 2 + 2) % 4;
+        placed.before = Some(seat);
+        placed.owner = Some(seat);
+        for (seat, &robot) in seats.iter().enumerate() {
+            placed.probes.push(Answered {
+                robot: RobotId(robot),
+                path: vec![GroupId(1)],
+                micros: micros(server, seat),
+            });
+        }
+    }
+    let mut mean = |blind: bool| {
+        all.iter_mut().for_each(|placed| placed.blind = blind);
+        let (_, divided) = plan(&division(&seats, all.clone()));
+        let (_, after) = divided.delay.expect("all are known");
+        (after, divided.moved, divided.late)
+    };
+    let (kept, freely) = (mean(false), mean(true));
+    println!(
+        "mean, pages moved, beyond the promise: {kept:?} as promised, {freely:?} placed blindly"
+    );
+    assert!(kept.1 * 20 <= 96 * 110 && kept.2 == 0);
+    assert!(freely.0 * 2 <= kept.0 && freely.1 == 0 && freely.2 > 0);
 }
 
 #[test]

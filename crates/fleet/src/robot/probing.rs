@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use super::Robot;
 use crate::counts::{Answered, block, is_of};
 use crate::identity::{GroupId, Member, Millis, RobotId, Unit};
-use crate::plan::Standing;
+use crate::plan::{Seat, Standing};
 
 /// Members that measure how far a block is: about five, well spread, tell as much as many.
 const PROBERS: usize = 5;
@@ -51,6 +51,17 @@ impl Probing {
             })
         });
         answered.collect()
+    }
+
+    /// Whether as many members as are asked for it have said how far a server's block is, or that it is silent.
+    pub(super) fn knows(&self, server: IpAddr, seats: &[Seat]) -> bool {
+        let probes = self.0.get(&block(server));
+        let of = |member: Member| {
+            let mut probes = probes.into_iter().flatten();
+            probes.any(|(robot, probe)| is_of(member, *robot, &probe.path))
+        };
+        let known = seats.iter().filter(|seat| of(seat.member)).count();
+        known >= PROBERS.min(seats.len())
     }
 
     fn has(&self, block: IpAddr, member: Member, now: Millis) -> bool {

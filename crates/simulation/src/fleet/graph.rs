@@ -109,6 +109,7 @@ impl HostGraph {
                     ..Counts::default()
                 },
                 before: None,
+                blind: false,
                 owner: None,
                 probes: Vec::new(),
                 place: None,

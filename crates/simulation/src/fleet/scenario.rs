@@ -97,6 +97,8 @@ pub struct Scenario {
     pub division: Option<Terms>,
     /// Microseconds that a server takes to answer a robot; nobody times answers if nothing is said.
     pub distance: Option<fn(usize, IpAddr) -> u32>,
+    /// From then on probes of servers are answered, by `distance`; nobody probes if nothing is said.
+    pub probes: Option<Millis>,
     /// Entries of a log after which a snapshot is made.
     pub snapshot: Option<u64>,
     /// Of what waits for others long so much is kept in memory.
@@ -143,6 +145,7 @@ impl Scenario {
             retry_after: None,
             division: None,
             distance: None,
+            probes: None,
             table: None,
             snapshot: None,
             custody: None,

@@ -20,6 +20,8 @@ const AT_ONCE: usize = 64;
 /// Siblings that are timed at a time, and answers of each that count.
 const SIBLINGS: usize = 8;
 const ANSWERS: usize = 7;
+/// While probes bring news it is looked for more so often as often as usually.
+const OFTENER: u32 = 8;
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Asks until it is dropped.
@@ -64,12 +66,22 @@ impl Surveyor {
         let thread = std::thread::Builder::new().name("surveyor".into());
         thread.spawn(move || {
             let mut next = Instant::now() + every;
+            let (mut pause, mut probe) = (every / OFTENER, Instant::now());
             while !over.load(Ordering::Relaxed) {
                 if Instant::now() >= next {
                     survey.round += 1;
                     survey.time_siblings();
-                    survey.probe();
                     next = Instant::now() + every;
+                }
+                if Instant::now() >= probe {
+                    // a division may wait for it; a robot that is silent is asked less and less often
+                    let news = survey.probe();
+                    pause = if news {
+                        every / OFTENER
+                    } else {
+                        every.min(2 * pause)
+                    };
+                    probe = Instant::now() + pause;
                 }
                 std::thread::sleep(LOOK);
             }
@@ -117,10 +129,10 @@ impl Survey {
         let _ = self.teller.send(measured);
     }
 
-    /// Asks for what is not known, and takes what is known by now.
-    fn probe(&mut self) {
+    /// Asks for what is not known, and takes what is known by now: whether there may soon be more.
+    fn probe(&mut self) -> bool {
         let Some(prober) = self.prober.clone() else {
-            return;
+            return false;
         };
         let wanted = self.sight.look(|seam| {
             let protocol = seam.protocol();
@@ -138,11 +150,13 @@ impl Survey {
         });
         let wanted = wanted.unwrap_or_default();
         if wanted.is_empty() {
-            return;
+            // servers may become known, and to look costs nobody anything
+            return true;
         }
         let (Ok((_, groups)), Ok(robots)) = (self.office.groups(), self.office.robots()) else {
-            return;
+            return false;
         };
+        let mut news = false;
         for (member, mut servers) in wanted {
             let Some((robot, path)) = self.choose(member, &groups, &robots) else {
                 continue;
@@ -158,8 +172,10 @@ impl Survey {
             };
             for (server, micros) in measured.unwrap_or_default() {
                 self.sight.probed(server, robot, path.clone(), micros);
+                news = true;
             }
         }
+        news
     }
 
     /// A robot of a member, another one each time, and the groups above it.

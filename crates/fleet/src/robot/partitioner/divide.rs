@@ -20,8 +20,11 @@ pub(in crate::robot) struct Made {
     under_way: Option<Version>,
     /// Somebody asked for it.
     wanted: bool,
-    /// Servers that a table once placed.
+    /// Servers that a table once placed, and those of them whose distances were not known then.
     listed: BTreeSet<IpAddr>,
+    blind: BTreeSet<IpAddr>,
+    /// Since when there are servers enough for the first division.
+    enough: Option<Millis>,
     /// Divisions that ended, and what came of the last.
     ended: u64,
     last: Option<Told>,
@@ -40,6 +43,8 @@ pub struct Told {
     pub moves: Vec<(IpAddr, Member, Member)>,
     /// Their pages.
     pub moved: u64,
+    /// Those of them that move beyond the promise: they were placed before anybody knew how far they are.
+    pub late: u64,
     /// Servers that the table has no room for.
     pub unlisted: usize,
     /// Microseconds from a page to its robot, as a mean: as it was, and as it will be.
@@ -126,6 +131,7 @@ impl Robot {
         members.sort_unstable();
         let servers = self.servers_of(depth);
         let now = self.now;
+        let probed = |server: &IpAddr| self.probing.knows(*server, &seats);
         let made = self.partitioner.made.entry(plan.group).or_default();
         if made.members.is_empty() && !plan.table.is_empty() {
             // another divided it before us
@@ -136,8 +142,10 @@ impl Robot {
         let listed = |server: &&IpAddr| plan.lists(Unit::Server(**server));
         made.listed.extend(servers.iter().filter(listed));
         let first = made.members.is_empty();
+        let told = made.blind.iter().filter(|server| probed(server)).count();
+        let nearer = told > 0 && told as f64 >= servers.len() as f64 * terms.growth;
         let grown = servers.len() as f64 >= made.servers as f64 * (1.0 + terms.growth);
-        let due = first || grown || made.members != members;
+        let due = first || grown || nearer || made.members != members;
         let soon = made.at + self.settings.observe;
         let old = now >= made.at + terms.every;
         let least = if made.wanted { 0 } else { terms.least };
@@ -146,6 +154,17 @@ impl Robot {
         if !ready || !(due && (first || now >= soon) || old || made.wanted) {
             return None;
         }
+        let until = *made.enough.get_or_insert(now) + terms.patience;
+        if first && !made.wanted && now < until {
+            let known = servers.iter().filter(|server| probed(server)).count();
+            if 10 * known < 9 * servers.len() {
+                return None;
+            }
+        }
+        let measured = |server: &IpAddr| terms.patience == 0 || probed(server);
+        let (seen, unseen): (Vec<IpAddr>, _) = servers.iter().copied().partition(measured);
+        let blind = std::mem::replace(&mut made.blind, unseen.into_iter().collect());
+        let freed: BTreeSet<IpAddr> = seen.into_iter().filter(|s| blind.contains(s)).collect();
         let came = came(&made.members, &members);
         *made = Made {
             members,
@@ -154,6 +173,8 @@ impl Robot {
             under_way: Some(plan.version),
             wanted: false,
             listed: std::mem::take(&mut made.listed),
+            blind: std::mem::take(&mut made.blind),
+            enough: made.enough,
             ended: made.ended,
             last: made.last.take(),
         };
@@ -169,6 +190,7 @@ impl Robot {
                     server: *server,
                     counts: collected?.get(server)?.clone(),
                     before: listed.contains(server).then(|| seat_of(*server)).flatten(),
+                    blind: freed.contains(server),
                     owner: seat_of(*server),
                     probes: self.probing.of(*server),
                     place: None,
@@ -213,6 +235,7 @@ impl Robot {
         let Some(divided) = divided else { return };
         self.tally.divisions += 1;
         self.tally.unlisted = divided.unlisted as u64;
+        self.tally.moved_late += divided.late;
         let answer = (Some(divided.version), divided.table);
         self.partitioner.tables.insert(group, answer);
     }
@@ -231,6 +254,7 @@ impl Robot {
             pages: divided.pages,
             moves: Vec::new(),
             moved: 0,
+            late: divided.late,
             unlisted: divided.unlisted,
             delay: divided.delay,
         };

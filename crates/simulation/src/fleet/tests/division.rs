@@ -231,3 +231,48 @@ fn groups_come_to_have_what_is_near() {
     assert!(outcome.report.divisions > 0);
     assert!(ours * 10 <= by_ring * 6, "{ours} against {by_ring}");
 }
+
+/// Every server in a block of its own, so that answers tell only those who ask it; probes come when the first division
+/// would have been long over, or after its patience.
+#[test]
+fn a_division_waits_for_distances_or_mends_what_it_did_without() {
+    let mut scenario = Scenario::calm(3, 4);
+    scenario.web.servers = 120;
+    scenario.web.hosts = 120;
+    scenario.web.blocks = 120;
+    scenario.interval = 3_000;
+    scenario.visits = 8;
+    scenario.distance = Some(far);
+    let mut mean = |patience, probes| {
+        scenario.probes = probes;
+        scenario.division = Some(fleet::division::Terms {
+            least: 40,
+            patience,
+            ..fleet::division::Terms::default()
+        });
+        let outcome = well(&scenario);
+        let pages: u64 = outcome.held.iter().map(|held| held.2).sum();
+        let micros = (outcome.held.iter()).map(|held| held.2 * u64::from(far(held.0, held.1)));
+        (micros.sum::<u64>() / pages, outcome.report.divisions)
+    };
+    let (blindly, waited, mended) = (
+        mean(0, Some(60_000)),
+        mean(120_000, Some(60_000)),
+        mean(20_000, Some(90_000)),
+    );
+    println!(
+        "microseconds to a page, divisions: {blindly:?}, after a wait {waited:?}, mended {mended:?}"
+    );
+    assert!(
+        waited.0 * 10 <= blindly.0 * 6,
+        "{waited:?} against {blindly:?}"
+    );
+    assert!(
+        mended.0 * 10 <= blindly.0 * 6,
+        "{mended:?} against {blindly:?}"
+    );
+    assert!(
+        mended.1 > waited.1,
+        "it was divided before distances were known"
+    );
+}

@@ -6,12 +6,13 @@ use fleet::filter::Block;
 use fleet::identity::{GroupId, Member, Millis};
 use fleet::key::{Charter, Key, Value, What};
 use fleet::plan::{Plan, Standing};
-use fleet::robot::Robot;
+use fleet::robot::{Robot, Settings};
 use partition::routing::Prefix;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::super::checks::Broken;
+use super::super::process::Process;
 use super::super::scenario::Fault;
 use super::{Event, Happening, NOBODY, World};
 
@@ -138,6 +139,7 @@ impl World<'_> {
 
     /// What a partitioner wants computed is computed.
     pub(super) fn divide_by_links(&mut self, index: usize) {
+        self.probe(index);
         let robot = self.processes[index].robot.as_mut();
         let Some(division) = robot.and_then(Robot::division) else {
             return;
@@ -147,6 +149,38 @@ impl World<'_> {
         self.tell(|| format!("{} is divided: {divided:?}", division.group));
         if let Some(robot) = &mut self.processes[index].robot {
             robot.divided(division.group, divided);
+        }
+    }
+
+    /// Whatever a partitioner wants measured is, by the first robot of each member.
+    fn probe(&mut self, index: usize) {
+        let (Some(from), Some(distance)) = (self.scenario.probes, self.scenario.distance) else {
+            return;
+        };
+        let Some(robot) = self.processes[index]
+            .robot
+            .as_ref()
+            .filter(|_| self.now >= from)
+        else {
+            return;
+        };
+        let wanted: Vec<_> = robot
+            .above()
+            .flat_map(|g| robot.unprobed(g, usize::MAX))
+            .collect();
+        for (server, member) in (wanted.iter()).flat_map(|w| w.by.iter().map(|by| (w.server, *by)))
+        {
+            let of = |process: &Process| match member {
+                Member::Robot(robot) => process.settings.robot == robot,
+                Member::Group(group) => process.settings.path.contains(&group),
+            };
+            let Some(prober) = self.processes.iter().position(of) else {
+                continue;
+            };
+            let Settings { robot, path, .. } = self.processes[prober].settings.clone();
+            if let Some(partitioner) = &mut self.processes[index].robot {
+                partitioner.probed(server, robot, path, Some(distance(prober, server)));
+            }
         }
     }
 
