@@ -221,21 +221,12 @@ impl Division {
             .iter()
             .map(|seat| Leaf::Robot(f64::from(seat.capacity.max(1))));
         let tree = Tree::new(&Leaf::Group(leaves.collect()))?;
-        let before: Vec<u32> = (placed.iter().enumerate())
-            .map(|(at, placed)| {
-                placed
-                    .before
-                    .map(|seat| seat as u32)
-                    .filter(|&seat| may(at, seat))
-            })
-            .map(|before| before.unwrap_or(NOWHERE))
-            .collect();
-        let fixed: Vec<(Host, Robot)> = (0..placed.len())
-            .filter_map(|at| match taken[here[at]][..] {
-                [only] => Some((Host(at as u32), Robot(only))),
-                _ => None,
-            })
-            .collect();
+        let before = seats_before(&placed, may);
+        let only = (0..placed.len()).filter_map(|at| match taken[here[at]][..] {
+            [only] => Some((Host(at as u32), Robot(only))),
+            _ => None,
+        });
+        let fixed: Vec<(Host, Robot)> = only.collect();
         let names: Vec<Named> = (placed.iter())
             .map(|placed| Named {
                 name: placed.counts.pages.keys().next().map_or("", |name| name),
@@ -367,6 +358,15 @@ fn links(placed: &[&Placed]) -> Vec<(Host, Host, f64)> {
         }
     }
     links
+}
+
+/// Who had each server by the table before, of those who may have it now.
+fn seats_before(placed: &[&Placed], may: impl Fn(usize, u32) -> bool) -> Vec<u32> {
+    let seats = placed.iter().enumerate().map(|(at, placed)| {
+        let seat = placed.before.map(|seat| seat as u32);
+        seat.filter(|&seat| may(at, seat)).unwrap_or(NOWHERE)
+    });
+    seats.collect()
 }
 
 #[cfg(test)]

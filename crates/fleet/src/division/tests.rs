@@ -398,7 +398,9 @@ fn what_was_placed_before_distances_were_known_goes_where_it_is_near() {
         }
     }
     let mut mean = |blind: bool| {
-        all.iter_mut().for_each(|placed| placed.blind = blind);
+        for placed in &mut all {
+            placed.blind = blind;
+        }
         let (_, divided) = plan(&division(&seats, all.clone()));
         let (_, after) = divided.delay.expect("all are known");
         (after, divided.moved, divided.late)
