@@ -14,7 +14,7 @@ use toml::{Table, Value};
 
 /// Of this text; others cannot be read.
 const VERSION: u32 = 1;
-/// The first division waits for distances for so many times the span after which robots tell what they read.
+/// The first division waits for distances: this many times the span after which robots tell what they read.
 const PATIENCE: Millis = 4;
 /// The longest that a host is thought to be left alone where its own answers decide that.
 const LONGEST_INTERVAL: f64 = 60.0;

@@ -20,7 +20,7 @@ const AT_ONCE: usize = 64;
 /// Siblings that are timed at a time, and answers of each that count.
 const SIBLINGS: usize = 8;
 const ANSWERS: usize = 7;
-/// While probes bring news it is looked for more so often as often as usually.
+/// While probes bring news, the next look comes this many times sooner.
 const OFTENER: u32 = 8;
 const LOOK: Duration = Duration::from_millis(200);
 
