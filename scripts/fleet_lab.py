@@ -307,6 +307,8 @@ def near(options):
         return expect(False, "near broke off")
     nearer = 1 - results["probes"]["second_half_rtt_ms"] / results["answers"]["second_half_rtt_ms"]
     row(scenario="near", robots=4, rtt_lower_by_probes=nearer)
+    # 12 ms with every server at its nearest robot, 41 by a hash
+    expect(results["probes"]["second_half_rtt_ms"] <= 20, "probes did not bring servers to robots near them")
     expect(results["probes"]["probed"] > 0 and results["answers"]["probed"] == 0, "probes were made where they should not, or not where they should")
 
 
