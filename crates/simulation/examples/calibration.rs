@@ -12,7 +12,8 @@ use std::io::{BufRead, BufReader};
 
 /// Changes a day: what a crawl guesses that was told nothing.
 const DEFAULT_GUESS: f64 = 1.0 / 7.0;
-const SEED: u64 = 1;
+/// Each with draws of its own; those of a recorded history number its pages anew.
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 
 const TENTHS: usize = 10;
 
@@ -20,24 +21,31 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let tests = |what: &str| TESTED_AFTER.map(|n| format!("{what}_{n}")).join(",");
     println!(
-        "world,guess,observe,visits_per_change,visits,stated,true,worst_tenth,{},{},by_visits",
+        "seed,world,guess,observe,visits_per_change,visits,stated,true,worst_tenth,{},{},by_visits",
         tests("rate"),
         tests("foretold")
     );
-    if arguments.is_empty() {
+    for seed in SEEDS {
+        rows(seed, &arguments);
+    }
+}
+
+fn rows(seed: u64, histories: &[String]) {
+    if histories.is_empty() {
         for (low, high) in [(0.0, 5.0), (-3.0, 2.0)] {
-            let world = generated(500, (low, high), 400.0);
+            let world = generated(seed, 500, (low, high), 400.0);
             let mean = world.changes_in_test() / world.days() / 500.0;
             for guess in [DEFAULT_GUESS, mean * 1e5, mean * 1e-5] {
                 for observe in [Observe::Bit, Observe::LastModified] {
                     let name = format!("generated 10^{low}..10^{high}/day");
-                    row(&name, &world, observe, guess, 0.25);
+                    row(seed, &name, &world, observe, guess, 0.25);
                 }
             }
         }
         // a change every second to every 100 s, a visit about every second
-        let seconds = generated(100, (864f64.log10(), 86_400f64.log10()), 20.0);
+        let seconds = generated(seed, 100, (864f64.log10(), 86_400f64.log10()), 20.0);
         row(
+            seed,
             "generated seconds",
             &seconds,
             Observe::Bit,
@@ -45,29 +53,29 @@ fn main() {
             5.0,
         );
     }
-    for path in &arguments {
+    for path in histories {
         let world = existing(&recorded(path));
         let name = path.rsplit('/').next().unwrap_or(path);
         for observe in [Observe::Bit, Observe::LastModified] {
             for budget in [0.25, 0.5, 1.0] {
-                row(name, &world, observe, DEFAULT_GUESS, budget);
+                row(seed, name, &world, observe, DEFAULT_GUESS, budget);
             }
         }
     }
 }
 
-fn row(name: &str, world: &World, observe: Observe, guess: f64, visits_per_change: f64) {
+fn row(seed: u64, name: &str, world: &World, observe: Observe, guess: f64, visits_per_change: f64) {
     let setup = Setup {
         server: &world.server,
         weight: None,
         delay: &world.delay,
         budget: visits_per_change * world.changes_in_test() / world.days(),
         start: world.from,
-        seed: SEED,
+        seed,
         knowledge: Knowledge::Online { guess },
     };
     let policy = policy::build("default", &setup).expect("the default policy exists");
-    let found = calibrate(world, policy, observe, guess, SEED);
+    let found = calibrate(world, policy, observe, guess, seed);
     let known = found.all_known();
     let share = |held: &Held| format!("{:.3}", held.share());
     let tests: Vec<String> = found
@@ -79,7 +87,7 @@ fn row(name: &str, world: &World, observe: Observe, guess: f64, visits_per_chang
     let excess = |(from, stated): (&u32, &Stated)| format!("{from}+ {:+.3}", stated.excess());
     let by_visits: Vec<String> = CLASSES.iter().zip(&found.by_visits).map(excess).collect();
     println!(
-        "{name},{guess:.3e},{observe:?},{visits_per_change},{},{:.4},{:.4},{:+.4},{},{}",
+        "{seed},{name},{guess:.3e},{observe:?},{visits_per_change},{},{:.4},{:.4},{:+.4},{},{}",
         found.visits,
         known.stated / known.looks,
         known.truth / known.looks,
@@ -108,8 +116,8 @@ fn worst_tenth(found: &Calibration) -> f64 {
 }
 
 /// Poisson pages whose rates are even over the logarithm, until the average page changed so often.
-fn generated(pages: usize, (low, high): (f64, f64), changes: f64) -> World {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(SEED);
+fn generated(seed: u64, pages: usize, (low, high): (f64, f64), changes: f64) -> World {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let draw = |_| 10f64.powf(rng.random_range(low..high));
     let rate: Vec<f64> = (0..pages).map(draw).collect();
     let mean = rate.iter().sum::<f64>() / pages as f64;

@@ -9,8 +9,8 @@ use crate::record::{Reader, Writer};
 const ROUNDS_TO_FORGET_HALF: f64 = 40.0;
 const VISITS_TO_FORGET_HALF: f64 = 8.0;
 /// A rate is stated as if no more than so many changes had been seen, for pages do not keep their rates:
-/// of `n` changes `n·8/(8 + n)` count.
-const CHANGES_THAT_COUNT: f32 = 8.0;
+/// of `n` changes `n·5/(5 + n)` count.
+const CHANGES_THAT_COUNT: f32 = 5.0;
 
 /// Changes counted one by one are taken for no more than this: nobody knows a rate better than to a
 /// few per cent, and pages do not keep it better.
