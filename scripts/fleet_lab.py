@@ -4,7 +4,7 @@
     growth    1, 2, 4 and 8 robots at places with real delays, divided by links and by a hash at the same time
     join      a robot joins four at work: how long until it has its share
     near      four robots at places, servers in blocks of their own: with probes, and without, at the same time
-    away      a receiver is stopped for five minutes while others find URLs for it
+    away      a receiver is stopped for five minutes while others find URLs for it; beside it the same with the receiver there
     fresh     a budget spent by one robot, and by a fleet of three: true freshness
     leaf      a site behind a leaf node whose line to the hub is cut for a while
 
@@ -181,9 +181,9 @@ class Fleet:
         return self.ended() and all(process.returncode == 0 for process in self.robots.values())
 
     def memory(self, name):
-        """Bytes in memory."""
+        """Bytes in memory that are the process's own; pages of files come and go as the system likes."""
         with open(f"/proc/{self.robots[name].pid}/status", encoding="utf-8") as file:
-            lines = [line.split() for line in file if line.startswith("VmRSS")]
+            lines = [line.split() for line in file if line.startswith("RssAnon")]
         return 1024 * int(lines[0][1]) if lines else 0
 
     def close(self):
@@ -380,9 +380,35 @@ def port_free():
             return port_free()
 
 
+"""Bytes of memory that a receiver's absence may cost for each page fetched meanwhile, beyond what the page costs anyway."""
+MARGIN = 1000
+
+
 def away(options):
-    """A lease longer than the absence: nobody takes over, all has to wait."""
-    seconds, delay = options.away, 0.3
+    """A lease longer than the absence: nobody takes over, all has to wait. Beside it the same crawl with the receiver there."""
+    results = {}
+    threads = [threading.Thread(target=without_receiver, args=(options, gone, results)) for gone in (True, False)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if len(results) < 2:
+        return expect(False, "away broke off")
+    gone, there = results[True], results[False]
+    row(scenario="away", seed=options.seed, bytes_a_page=gone, bytes_a_page_of_control=there, margin=MARGIN)
+    expect(gone <= there + MARGIN, f"a page costs {gone:.0f} bytes of memory while the receiver is away, {there:.0f} otherwise")
+
+
+def slope(samples):
+    """Bytes of memory for each page fetched, by least squares."""
+    pages, memory = [s["requests"] for s in samples], [s["memory"] for s in samples]
+    mean_pages, mean_memory = sum(pages) / len(pages), sum(memory) / len(memory)
+    spread = sum((p - mean_pages) ** 2 for p in pages)
+    return sum((p - mean_pages) * (m - mean_memory) for p, m in zip(pages, memory)) / max(spread, 1)
+
+
+def without_receiver(options, gone, results):
+    seconds, delay, named = options.away, 0.3, "away" if gone else "control"
     with Scene() as scene:
         spec = f"hosts = 24\nlargest = 1400\nsize_exponent = 0.0\nfar_links = 40\npage_bytes = 2000\n{PLAIN}"
         web = scene.add(Web(options, scene.directory, spec))
@@ -398,36 +424,43 @@ def away(options):
         ):
             fleet.look()
             time.sleep(0.5)
-        fleet.robots["robot-2"].send_signal(signal.SIGSTOP)
+        if gone:
+            fleet.robots["robot-2"].send_signal(signal.SIGSTOP)
         stopped, samples = time.monotonic(), []
         while time.monotonic() < stopped + seconds:
             fleet.look()
-            at, report = time.monotonic() - stopped, fleet.said["robot-1"]
-            samples.append((at, fleet.memory("robot-1"), nats.disk(), report["in_custody"], report["status"]["requests"]))
+            report = fleet.said["robot-1"]
+            samples.append({
+                "at": time.monotonic() - stopped, "memory": fleet.memory("robot-1"), "disk_of_nats": nats.disk(),
+                "in_custody": report["in_custody"], "requests": report["status"]["requests"], "waiting": report["status"]["new_waiting"],
+            })
             time.sleep(5)
-        fleet.robots["robot-2"].send_signal(signal.SIGCONT)
-        back = time.monotonic()
-        while time.monotonic() < back + 180 and fleet.look() and fleet.said["robot-1"]["in_custody"] > 100:
-            time.sleep(0.2)
-        delivered = time.monotonic() - back
+        back, delivered = time.monotonic(), None
+        if gone:
+            fleet.robots["robot-2"].send_signal(signal.SIGCONT)
+            while time.monotonic() < back + 180 and fleet.look() and fleet.said["robot-1"]["in_custody"] > 100:
+                time.sleep(0.2)
+            delivered = time.monotonic() - back
         for name in ("robot-1", "robot-2"):
             fleet.robots[name].send_signal(signal.SIGINT)
         time.sleep(2)
         judged = web.judge(delay)
-        third = len(samples) // 3
-        mean = lambda some, which: sum(sample[which] for sample in some) / max(len(some), 1)
-        row(scenario="away", seed=options.seed, away=seconds,
-            memory_first_third_mb=mean(samples[:third], 1) / 1e6, memory_last_third_mb=mean(samples[-third:], 1) / 1e6,
-            most_memory_mb=max(s[1] for s in samples) / 1e6, most_disk_of_nats_mb=max(s[2] for s in samples) / 1e6,
-            most_in_custody=max(s[3] for s in samples), requests_meanwhile=samples[-1][4] - samples[0][4],
+        for sample in samples:
+            print(f"{named} sample " + ",".join(f"{value:.0f}" for value in sample.values()), file=sys.stderr)
+        # the first half minute is the robot's start
+        samples = [sample for sample in samples if sample["at"] >= min(30, seconds / 3)]
+        results[gone] = slope(samples)
+        most = lambda which: max(sample[which] for sample in samples)
+        row(scenario=named, seed=options.seed, seconds=seconds,
+            memory_at_first_mb=samples[0]["memory"] / 1e6, memory_at_last_mb=samples[-1]["memory"] / 1e6,
+            most_disk_of_nats_mb=most("disk_of_nats") / 1e6, most_in_custody=most("in_custody"),
+            requests_meanwhile=samples[-1]["requests"] - samples[0]["requests"], bytes_a_page=results[gone],
             sent=fleet.tally("sent"), sent_again=fleet.tally("sent_again"), full=fleet.tally("full"),
             unreadable=fleet.tally("unreadable"), left_in_custody=fleet.said["robot-1"]["in_custody"],
             delivered_after=delivered, too_soon=judged["too_soon"])
-        for sample in samples:
-            print("away sample " + ",".join(f"{value:.0f}" for value in sample), file=sys.stderr)
-        expect(fleet.said["robot-1"]["in_custody"] <= 100, "what waited was not delivered")
+        expect(not gone or fleet.said["robot-1"]["in_custody"] <= 100, "what waited was not delivered")
         expect(fleet.tally("unreadable") == 0, "a robot could not read what another one sent")
-        expect(judged["too_soon"] == 0, f"away: {judged}")
+        expect(judged["too_soon"] == 0, f"{named}: {judged}")
 
 
 def fresh(options):
