@@ -197,8 +197,8 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
                     h2 { "Freshness against visits" }
                     (curve(&found, wanted, status.estimated_freshness))
                     p.quiet {
-                        "The line is the best that any schedule can reach in the long run with so many revisits a day, within each server's interval, if pages change as the model believes. "
-                        "The point is what the crawl is estimated to have now. "
+                        "The line is the best that any schedule can reach in the long run with this many revisits a day, within each server's interval, if pages change as the model believes. "
+                        @if found.present.is_some() { "The point is what the crawl is estimated to have now. " }
                         @if found.model.share < 1.0 {
                             "Based on a sample of " (number((found.model.rate.len() / SPREAD.len()) as u64)) " of " (count(found.model.copies, "copy")) "."
                         }
@@ -215,7 +215,8 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
 }
 
 fn what_if(found: &Found, wanted: Option<f64>) -> Markup {
-    let shown = wanted.or(found.present).unwrap_or(found.curve[0].0);
+    let middle = || two_digits(found.curve[found.curve.len() / 2].0);
+    let shown = wanted.or(found.present).unwrap_or_else(middle);
     let ends = (
         found.curve[0].0.log10(),
         found.curve[found.curve.len() - 1].0.log10(),
@@ -229,9 +230,12 @@ fn what_if(found: &Found, wanted: Option<f64>) -> Markup {
             input type="range" aria-label="Revisits a day" min=(format!("{:.3}", ends.0)) max=(format!("{:.3}", ends.1)) step="0.01"
                 value=(format!("{:.2}", shown.max(1e-9).log10())) data-twin="budget-number";
             button { "Show" }
-            @if wanted.is_some() { a href="/budget" { "Back to the present budget" } }
+            @if wanted.is_some() && found.present.is_some() { a href="/budget" { "Back to the present budget" } }
         }
-        p.quiet { "This is only a calculation. The crawl does not change." }
+        p.quiet {
+            "This is only a calculation. The crawl does not change."
+            @if found.present.is_none() { " No robot is at work, so there is no present budget." }
+        }
     }
 }
 
@@ -290,6 +294,12 @@ fn price(copies: f64) -> (String, u64) {
     let enough = visits.clone().find(|&visits| copies * visits as f64 >= 0.1);
     let visits = enough.unwrap_or(100_000);
     (rough(copies * visits as f64), visits)
+}
+
+/// A round number nearby.
+fn two_digits(value: f64) -> f64 {
+    let unit = 10f64.powf(value.log10().floor() - 1.0);
+    (value / unit).round() * unit
 }
 
 fn points(share: f64) -> String {
@@ -352,6 +362,7 @@ mod tests {
         assert!(rates[0] > 0.01 && rates[4] < 10.0, "{rates:?}");
         assert_eq!(spread([2.0, 2.0, 2.0]), [2.0; 5]);
         assert_eq!(spread([0.0, 0.0, f64::INFINITY]), [0.0; 5]);
+        assert!((two_digits(1_637_583.0) - 1.6e6).abs() < 1.0);
         assert_eq!(price(0.0042), ("0.42".into(), 100));
         assert_eq!(price(0.0), ("0".into(), 100_000));
     }

@@ -39,7 +39,7 @@ pub(crate) fn coloured(difference: &Difference, most: usize) -> Markup {
             @if blocks.len() > most {
                 p.quiet { "and " (desk::terminal::count((blocks.len() - most) as u64, "more block")) }
             }
-            @if blocks.is_empty() { p.quiet { "The text is the same." } }
+            @if blocks.is_empty() { p.quiet { "The text is the same; markup or data differ." } }
         }
     }
 }

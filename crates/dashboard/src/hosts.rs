@@ -4,7 +4,7 @@ use crate::frame::{self, Place, table};
 use crate::log::PATIENCE;
 use crate::routes::{Answer, Asked, Made};
 use crate::server::Window;
-use crate::words::{duration, number, query, shown};
+use crate::words::{number, pause, query, shown};
 use hyper::StatusCode;
 use maud::html;
 use robot::offline;
@@ -99,7 +99,7 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
                     td.n { (number(weight("new", &counted))) }
                     td.n { (number(weight("gone", &counted))) }
                     td.n { (number(weight("excluded", &counted))) }
-                    td.n { (duration(view.interval)) }
+                    td.n { (pause(view.interval)) }
                     td.n { @if view.response > 0.0 { (format!("{:.0} ms", 1e3 * view.response)) } @else { "–" } }
                     td { (shown(&view.robots)) }
                 }
@@ -125,7 +125,7 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
             p.paging {
                 @if skipped > 0 { a href=(at(0)) { "First" } " " }
                 @if let Some(more) = listed.more { a href=(at(more)) {
-                    @if listed.hosts.len() < SHOWN { "Go on searching" } @else { "Next" }
+                    @if listed.hosts.len() < SHOWN { "Continue the search" } @else { "Next" }
                 } }
             }
         }

@@ -257,12 +257,13 @@ fn rate(samples: &[Sample], counted: impl Fn(&Sample) -> u64, per: f64) -> Vec<V
 }
 
 fn rates(samples: &[Sample]) -> Markup {
-    let small = |title: &str, lines: Vec<Vec<(f64, f64)>>, unit: fn(f64) -> String| {
+    let small = |title: &str, lines: Vec<Vec<(f64, f64)>>, least: f64, unit: fn(f64) -> String| {
+        let (low, high) = from_zero(&lines);
         let chart = Chart {
             label: format!("{title} over time (UTC)"),
             along: Along::Time,
             x: times(samples),
-            y: from_zero(&lines),
+            y: (low, high.max(least)),
             unit,
             lines,
             strokes: Vec::new(),
@@ -278,9 +279,9 @@ fn rates(samples: &[Sample]) -> Markup {
         }
     };
     html! {
-        (small("Requests per second", rate(samples, |s| s.requests, 1.0), rough))
-        (small("Changes per hour", rate(samples, |s| s.changes, 3600.0), rough))
-        (small("Bytes per second", rate(samples, |s| s.bytes, 1.0), |value| bytes(value as u64).replace(".0 ", " ")))
+        (small("Requests per second", rate(samples, |s| s.requests, 1.0), 1.0, rough))
+        (small("Changes per hour", rate(samples, |s| s.changes, 3600.0), 1.0, rough))
+        (small("Bytes per second", rate(samples, |s| s.bytes, 1.0), 1e3, |value| bytes(value as u64).replace(".0 ", " ")))
     }
 }
 

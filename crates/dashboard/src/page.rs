@@ -91,6 +91,8 @@ fn sentence(due: Option<Time>, waits_for: &str, now: Time) -> Markup {
     html! {
         @match due {
             Some(due) if due > now => { "Due " (when(due, now)) "; it waits for " (shown(waits_for)) "." },
+            // by now its time has come
+            Some(_) if waits_for.starts_with("its time") => { "Due now." },
             Some(_) => { "Due now; it waits for " (shown(waits_for)) "." },
             None => { "It waits for " (shown(waits_for)) "." },
         }

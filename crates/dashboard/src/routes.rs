@@ -22,6 +22,7 @@ pub(crate) struct Cache {
     /// Differences by their place in the log; they never change.
     pub differences: Mutex<HashMap<Position, changes::Kept>>,
     pub budget: Mutex<Option<budget::Found>>,
+    pub searches: pages::search::Searches,
 }
 
 /// A request that was let in.

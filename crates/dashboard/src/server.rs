@@ -1,5 +1,7 @@
 //! The server: plain HTTP/1.1 with limits on everything, on threads of its own.
 
+mod connections;
+
 use crate::crawl::Crawl;
 use crate::fleet::Source;
 use crate::fleet::watch::Watch;
@@ -15,22 +17,18 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use hyper::body::{Frame, Incoming};
 use hyper::header::{self, HeaderName, HeaderValue};
-use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-/// Connections at a time; others wait outside.
-const MOST_CONNECTIONS: usize = 64;
-/// Of these, the ones that are told of news.
+/// Of all connections, those that wait for news.
 const MOST_LISTENERS: usize = 24;
 /// Pages made at a time: the robot needs the processors too.
 const MOST_AT_WORK: usize = 2;
@@ -38,15 +36,10 @@ const MOST_AT_WORK: usize = 2;
 const READING: Duration = Duration::from_secs(5);
 /// A page must be made by then.
 const MAKING: Duration = Duration::from_secs(30);
-/// A connection ends after this, whatever happens on it; browsers open another.
-const LONGEST: Duration = Duration::from_mins(10);
-/// What a form may hold, and a head.
+/// What a form may hold.
 const LARGEST_FORM: usize = 64 << 10;
-const LARGEST_HEAD: usize = 32 << 10;
-/// For whoever guessed a token wrongly.
+/// For a wrong token.
 const PENALTY: Duration = Duration::from_secs(1);
-/// After a caller could not be let in.
-const PAUSE: Duration = Duration::from_millis(100);
 /// Between two signs of life to those who listen.
 const QUIET: Duration = Duration::from_secs(15);
 
@@ -162,7 +155,7 @@ impl Bound {
         pulse::start(&window)?;
         let _inside = runtime.enter();
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
-        runtime.spawn(accept(listener, window));
+        runtime.spawn(connections::accept(listener, window));
         Ok(Dashboard {
             address,
             runtime: Some(runtime),
@@ -187,44 +180,12 @@ impl Drop for Dashboard {
     }
 }
 
-async fn accept(listener: tokio::net::TcpListener, window: Arc<House>) {
-    let seats = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    loop {
-        let Ok(seat) = seats.clone().acquire_owned().await else {
-            return;
-        };
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let window = window.clone();
-                tokio::spawn(async move {
-                    // whoever called may have gone
-                    let _ = timeout(LONGEST, converse(stream, window)).await;
-                    drop(seat);
-                });
-            }
-            Err(error) => {
-                tracing::debug!(%error, "a browser could not be let in");
-                sleep(PAUSE).await;
-            }
-        }
-    }
-}
-
-async fn converse(stream: TcpStream, window: Arc<House>) -> hyper::Result<()> {
-    let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request| {
-        let window = window.clone();
-        async move { Ok::<_, Infallible>(respond(request, &window).await) }
-    });
-    hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(READING)
-        .max_buf_size(LARGEST_HEAD)
-        .serve_connection(TokioIo::new(stream), service)
-        .await
-}
-
-async fn respond(request: Request<Incoming>, window: &Arc<House>) -> Response<Body> {
+/// Answers a request; `listens` becomes true if its answer is the stream of news.
+async fn respond(
+    request: Request<Incoming>,
+    window: &Arc<House>,
+    listens: &AtomicBool,
+) -> Response<Body> {
     let (head, body) = request.into_parts();
     if let Err(refusal) = window.guard.admit(&head.method, &head.headers) {
         return refused(refusal);
@@ -259,7 +220,7 @@ async fn respond(request: Request<Incoming>, window: &Arc<House>) -> Response<Bo
         return refused(refusal);
     }
     if asked.path == "/live" {
-        return live(window);
+        return live(window, listens);
     }
     make(asked, window).await
 }
@@ -298,13 +259,14 @@ async fn enter(asked: &Asked, window: &House) -> Response<Body> {
 }
 
 /// News as they come: a line whenever something happened, and now and then one to tell that we are alive.
-fn live(window: &House) -> Response<Body> {
+fn live(window: &House, listens: &AtomicBool) -> Response<Body> {
     let Ok(seat) = window.listeners.clone().try_acquire_owned() else {
         return finish(Answer::words(
             StatusCode::SERVICE_UNAVAILABLE,
             "Too many open connections.",
         ));
     };
+    listens.store(true, Ordering::Relaxed);
     let beats = window.pulse.beats();
     let news = stream::unfold((beats, seat, true), |(mut beats, seat, first)| async move {
         let text = if first {

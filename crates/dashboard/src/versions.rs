@@ -15,6 +15,7 @@ use url::Url;
 /// Bytes of a copy that are looked at, and shown.
 const LARGEST: u64 = 4 << 20;
 const LARGEST_SOURCE: u64 = 1 << 20;
+const CUT: &str = "\n\n[cut here; `evercrawl get --at TIME URL` prints all that the archive has]\n";
 
 fn copies(window: &Window, id: PageId) -> Result<(String, Copies), Trouble> {
     let reader = window.crawl.reader()?;
@@ -68,5 +69,9 @@ pub(crate) fn copy(window: &Window, asked: &Asked, id: PageId) -> Made {
     let copy = copies
         .read(at.ok_or_else(missing)?, LARGEST_SOURCE)?
         .ok_or_else(missing)?;
-    Ok(Answer::copy(&String::from_utf8_lossy(&copy.body)))
+    let mut text = String::from_utf8_lossy(&copy.body).into_owned();
+    if copy.cut {
+        text.push_str(CUT);
+    }
+    Ok(Answer::copy(&text))
 }

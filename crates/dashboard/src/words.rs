@@ -64,9 +64,19 @@ pub(crate) fn rough(value: f64) -> String {
     }
 }
 
+/// A length of time that may be very short.
+pub(crate) fn pause(seconds: f64) -> String {
+    if seconds < 1.0 {
+        format!("{:.0} ms", 1e3 * seconds.max(0.0))
+    } else {
+        duration(seconds)
+    }
+}
+
 /// How often something happens that happens so many times a day.
 pub(crate) fn how_often(per_day: f64) -> String {
     match per_day {
+        r if r >= 172_800.0 => format!("{} times a second", rough(r / 86_400.0)),
         r if r >= 48.0 => format!("{} times an hour", rough(r / 24.0)),
         r if r >= 1.5 => format!("{} times a day", rough(r)),
         r if r > 1.0 / 3650.0 => format!("once in {}", duration(86_400.0 / r)),
@@ -74,7 +84,7 @@ pub(crate) fn how_often(per_day: f64) -> String {
     }
 }
 
-/// A time, told from now; the exact one for whoever asks.
+/// A time, as a distance from now; the exact one on hover.
 pub(crate) fn when(at: Time, now: Time) -> Markup {
     let seconds = (now - at) as f64 / 1e3;
     let text = match seconds {
@@ -150,6 +160,9 @@ mod tests {
         assert_eq!(how_often(0.5), "once in 2.0 days");
         assert_eq!(how_often(3.2), "3.2 times a day");
         assert_eq!(how_often(2016.0), "84 times an hour");
+        assert_eq!(how_often(296_000.0), "3.4 times a second");
+        assert_eq!(pause(0.004), "4 ms");
+        assert_eq!(pause(5.0), "5 s");
         assert_eq!(split("http://a.test:80/b?c"), ("a.test:80", "/b?c"));
         assert_eq!(split("http://a"), ("a", ""));
         assert_eq!(query(&[("q", "a&b"), ("x", "")]), "?q=a%26b");

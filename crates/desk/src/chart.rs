@@ -20,6 +20,8 @@ const PLOT_WIDTH: f64 = 560.0;
 const PLOT_HEIGHT: f64 = HEIGHT - TOP - BOTTOM;
 /// Lines with more points are curves, and have no markers.
 const MOST_MARKERS: usize = 24;
+/// Between the bars of two lines, so that both can be seen; less than a marker is wide.
+const BESIDE: f64 = 1.6;
 /// Characters of a legend entry before it is broken into a further row.
 const LEGEND_CHARACTERS: usize = 22;
 /// How values are laid out along an axis.
@@ -257,26 +259,39 @@ impl Chart {
                  stroke-linejoin=\"round\"{}/>",
                 self.dashes(which)
             )?;
-            let known = line.points.iter().zip(&line.errors);
-            for (&(x, y), &half) in known.filter(|(_, half)| half.is_finite() && **half > 0.0) {
-                let (low, high) = self.y.range;
-                let from = self.down((y - half).clamp(low, high));
-                let to = self.down((y + half).clamp(low, high));
-                let x = self.across(x);
-                if x.is_finite() && from.is_finite() && to.is_finite() {
-                    writeln!(
-                        svg,
-                        "<path d=\"M{x:.1} {from:.1}V{to:.1}M{:.1} {from:.1}h6M{:.1} {to:.1}h6\" \
-                         stroke=\"{colour}\"/>",
-                        x - 3.0,
-                        x - 3.0
-                    )?;
-                }
-            }
+            self.draw_errors(svg, which, colour)?;
             if line.has_markers() {
                 for &(x, y) in places.iter().filter(is_there) {
                     writeln!(svg, "{}", marker(which, x, y, colour))?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// The intervals of a line's points. An end without a cap lies beyond the plot; bars of several lines stand beside each other.
+    fn draw_errors(&self, svg: &mut String, which: usize, colour: &str) -> std::fmt::Result {
+        let line = &self.lines[which];
+        let has_errors = |line: &&Line| !line.errors.is_empty();
+        let all = self.lines.iter().filter(has_errors).count();
+        let before = self.lines[..which].iter().filter(has_errors).count();
+        let beside = BESIDE * (before as f64 - all.saturating_sub(1) as f64 / 2.0);
+        let known = line.points.iter().zip(&line.errors);
+        for (&(x, y), &half) in known.filter(|(_, half)| half.is_finite() && **half > 0.0) {
+            let x = self.across(x) + beside;
+            let (low, high) = self.y.range;
+            let end = |value: f64| {
+                let place = self.down(value.clamp(low, high));
+                let cap = format!("M{:.1} {place:.1}h6", x - 3.0);
+                let is_inside = (low..=high).contains(&value);
+                (place, if is_inside { cap } else { String::new() })
+            };
+            let ((from, lower), (to, upper)) = (end(y - half), end(y + half));
+            if x.is_finite() && from.is_finite() && to.is_finite() {
+                writeln!(
+                    svg,
+                    "<path d=\"M{x:.1} {from:.1}V{to:.1}{lower}{upper}\" stroke=\"{colour}\"/>"
+                )?;
             }
         }
         Ok(())

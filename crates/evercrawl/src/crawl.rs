@@ -30,7 +30,7 @@ use trouble::Trouble;
 /// Crawl sites politely, lose nothing, and keep the copies fresh.
 ///
 /// Fetches the given sites, archives them (WARC), and then revisits pages as often as their changes
-/// deserve, until Ctrl-C. Started again, it goes on where it stopped, with the same settings and
+/// deserve, until Ctrl-C. Started again, it continues where it stopped, with the same settings and
 /// seeds unless -c gives others. Without a configuration, the site of each URL is the scope.
 /// `evercrawl config sample` prints every setting with its default.
 #[derive(clap::Args)]

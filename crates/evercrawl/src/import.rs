@@ -14,7 +14,7 @@ use storage::{PACKAGE_LIMIT, Store, StoreOptions};
 
 const MORE: &str = "\
 What `evercrawl export --format host` wrote is taken over completely or not at all: pages with everything learnt \
-about them, and how the hosts want to be treated. The next crawl goes on where the other one stopped. Copies stay in \
+about them, and how the hosts want to be treated. The next crawl continues where the other one stopped. Copies stay in \
 the other crawl's archive, where `get` finds them if archive.others names its directory. The log of visits stays \
 there too. Pages about which this crawl knows as much stay as they are.
 

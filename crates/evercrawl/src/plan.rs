@@ -324,7 +324,7 @@ fn judge(
 fn overload(outcome: &Outcome) -> Option<String> {
     let servers = outcome.overloaded_servers.filter(|&servers| servers > 0)?;
     Some(format!(
-        "this allocation knows nothing of politeness: it asks more of {} server{} than their delay \
+        "this allocation ignores politeness: it asks more of {} server{} than their delay \
          allows",
         grouped(servers),
         if servers == 1 { "" } else { "s" }

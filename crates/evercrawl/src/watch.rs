@@ -23,7 +23,7 @@ const LOOKS: u32 = 50;
 const MORE: &str = "\
 Only these pages are fetched, and where they redirect to; nothing that they link to or embed. Each is checked as \
 often as its changes deserve: at most every 5 minutes, and at least once a day; or at a fixed interval, with --every. \
-Politeness and robots.txt apply as in any crawl. Started again, it goes on with the same pages and settings.
+Politeness and robots.txt apply as in any crawl. Started again, it continues with the same pages and settings.
 
 Each change is printed with the words that differ; with --json as `evercrawl changes --diff` prints it. `changes`, \
 `diff`, `get`, `status` and `why` work on it too, and [[watch]] in a configuration says which parts of a page count. \

@@ -239,7 +239,7 @@ impl Why {
                 "nothing: it is fetched again when a page that embeds it has changed".into()
             }
             (State::Excluded, _) if cause == "rule-limit" => {
-                format!("nothing: no more is fetched of its kind ({limits})")
+                format!("nothing: its limit is reached ({limits})")
             }
             (State::Excluded, _) => format!("nothing: it is not fetched ({cause})"),
             (State::Gone, Some(left)) if left > 0.0 => {
@@ -266,10 +266,10 @@ impl Why {
     /// Why a URL may not be known.
     fn reason_unknown(&self, reader: &Reader, is_seed: bool) -> Result<String> {
         if !self.scope.inside {
-            return Ok("nothing: links out of scope are not taken".into());
+            return Ok("nothing: links out of scope are not followed".into());
         }
         if self.trap.is_some() {
-            return Ok("nothing: links into traps are not taken".into());
+            return Ok("nothing: links into traps are not followed".into());
         }
         if is_seed {
             return Ok("the next start: it is a seed".into());

@@ -236,7 +236,7 @@ fn every_bad_row_is_named_by_file_and_line() {
     // a name over two lines does not disturb the count
     check(
         "page,server,change_rate\n\"a\nb\",s,1\nc,s,1\n\"a\nb\",t,1\n",
-        "pages.csv:5: the page 'a\nb' stands on line 2 already",
+        "pages.csv:5: the page 'a\nb' is already on line 2",
     );
 }
 
@@ -292,7 +292,7 @@ fn servers_have_delays_of_their_own() {
         ("servers.csv", b"server,delay\ns,1\ns,1\n"),
     ]);
     let message = desk.refused("--pages pages.csv --servers servers.csv --budget 5/day");
-    assert!(message.contains("servers.csv:3: the server 's' stands in the file twice"));
+    assert!(message.contains("servers.csv:3: the server 's' is listed twice"));
 }
 
 #[test]

@@ -76,10 +76,10 @@ pub enum Trap {
     #[error("the same path segments more than {0} times in a row")]
     Repeats(usize),
     /// The host has its share.
-    #[error("{0} URLs of this host are known, as many as are let in")]
+    #[error("{0} URLs of this host are known, the most that are allowed")]
     Host(u32),
     /// The path prefix has its share.
-    #[error("{0} URLs below this path are known, as many as are let in")]
+    #[error("{0} URLs below this path are known, the most that are allowed")]
     Prefix(u32),
 }
 

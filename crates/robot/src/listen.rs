@@ -13,7 +13,7 @@ const MOST: usize = 32;
 pub(crate) const READING: Duration = Duration::from_secs(2);
 /// An answer must be gone by then.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// After a caller could not be let in.
+/// After a connection could not be accepted.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves whoever is let in by `accept`, for ever.
@@ -38,7 +38,7 @@ pub(crate) async fn serve<Caller, Answering>(
                 });
             }
             Err(error) => {
-                tracing::debug!(%error, "a caller could not be let in");
+                tracing::debug!(%error, "a connection could not be accepted");
                 tokio::time::sleep(PAUSE).await;
             }
         }

@@ -89,7 +89,7 @@ fn gauges(s: &Status) -> Vec<Figure> {
         ("requisites_known", "What pages embed.", s.requisites.known),
         (
             "requisites_fetched",
-            "What pages embed and is archived.",
+            "Archived items that pages embed.",
             s.requisites.fetched,
         ),
     ]
@@ -100,12 +100,12 @@ fn counters(s: &Status) -> Vec<Figure> {
         ("requests_total", "Requests made.", s.requests),
         (
             "refused_from_peers_total",
-            "URLs and rows of other robots that were not taken.",
+            "URLs and rows of other robots that were refused.",
             s.refused_from_peers,
         ),
         (
             "unlearnt_total",
-            "Pages that came from other robots without what was learnt of them.",
+            "Pages that came from other robots without what was learnt about them.",
             s.unlearnt,
         ),
         ("bytes_total", "Bytes of bodies received.", s.bytes),
@@ -133,7 +133,7 @@ fn counters(s: &Status) -> Vec<Figure> {
         ),
         (
             "cut_bodies_total",
-            "Copies cut by the limits of bytes.",
+            "Copies cut at a limit of bytes.",
             s.cut_bodies,
         ),
     ]

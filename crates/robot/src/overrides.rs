@@ -168,7 +168,7 @@ impl Overrides {
         let words = |told: Told| format!("{} = {}, rule {}", told.key, told.value, told.rule);
         let words: Vec<String> = limits.into_iter().flatten().map(words).collect();
         if words.is_empty() {
-            return "by a rule that is none any more; judged again at the next start".into();
+            return "by a rule that no longer exists; judged again at the next start".into();
         }
         words.join("; ")
     }

@@ -41,7 +41,7 @@ impl Tardy {
         }
         self.waits = None;
         if let Err(error) = store.note(name, &bytes()) {
-            tracing::warn!(%error, note = name, "what pages matter is not kept");
+            tracing::warn!(%error, note = name, "the importance of pages is not kept");
         }
     }
 }

@@ -314,7 +314,7 @@ impl Hook {
     fn keep_place(&mut self, position: storage::Position) {
         if let Err(error) = self.place.keep(position) {
             // what was told may be told again
-            tracing::warn!(%error, "how far a webhook has come cannot be written down");
+            tracing::warn!(%error, "the progress of a webhook cannot be saved");
         }
     }
 

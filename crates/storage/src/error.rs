@@ -28,7 +28,7 @@ pub enum Error {
         known: u32,
     },
     /// A store without the key by which it knows URLs.
-    #[error("{} is missing, and without it no page of this store would be known again: every URL would be crawled twice. Put it back from a backup; or move the directory it was in away, and crawl anew", .path.display())]
+    #[error("{} is missing, and without it no page of this store would be known again: every URL would be crawled twice. Put it back from a backup; or move the directory it was in away, and start a new crawl", .path.display())]
     NoIdentity {
         /// The file that should be there.
         path: PathBuf,

@@ -69,7 +69,7 @@ impl Inner {
         };
         let value = limits::value(key, bytes);
         if let Err(error) = &value {
-            tracing::warn!(subject, %error, "a key with something else in it");
+            tracing::warn!(subject, %error, "a key has a value that is not readable");
             self.tally.unreadable.one();
         }
         Some(Reading {

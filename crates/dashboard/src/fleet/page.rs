@@ -37,7 +37,7 @@ pub(crate) fn page(house: &House, asked: &Asked) -> Made {
                 section {
                     h2 { "Groups" }
                     (tree(&fleet, &fleet.tree))
-                    p.quiet { "Shares are of what no table lists." }
+                    p.quiet { "Shares apply to servers that no table lists." }
                 }
                 section { h2 { "Moves" } (moves(&fleet)) }
             }

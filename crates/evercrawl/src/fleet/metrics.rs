@@ -301,7 +301,7 @@ fn of_fleet(view: &View) -> String {
             ),
             (
                 "robot_refused_from_peers_total",
-                "URLs and rows of other robots that were not taken.",
+                "URLs and rows of other robots that were refused.",
                 status.refused_from_peers,
             ),
         ] {

@@ -30,7 +30,7 @@ pub fn read_rtt(file: &Path, hosts: &Hosts, robots: &Robots) -> Result<Vec<Measu
         let host = known_host(&table, host, hosts)?;
         if !seen.insert((robot, host)) {
             let reason = format!(
-                "robot '{name}' and host '{}' stand together a second time; expected one median",
+                "robot '{name}' and host '{}' have a second row; expected one median",
                 hosts.names[host as usize]
             );
             return Err(table.error(reason).into());
@@ -69,7 +69,7 @@ pub fn read_places(file: &Path, hosts: &Hosts) -> Result<Vec<Option<Point>>> {
         let before = places[number].replace(place);
         if before.is_some_and(|before| before != place) {
             let host = &hosts.names[number];
-            let reason = format!("host '{host}' stands here at another place than before");
+            let reason = format!("host '{host}' has another place here than before");
             return Err(table.error(reason).into());
         }
     }
@@ -109,7 +109,7 @@ fn known_host(table: &Table, column: usize, hosts: &Hosts) -> Result<u32, BadInp
     hosts.number(name).ok_or_else(|| {
         let name = String::from_utf8_lossy(name);
         table.error(format!(
-            "host '{name}' is unknown: no link and no page of it is"
+            "host '{name}' is unknown: it has no links and no pages"
         ))
     })
 }

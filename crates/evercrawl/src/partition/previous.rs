@@ -42,9 +42,7 @@ pub fn read(file: &Path, hosts: &Hosts, robots: &Robots) -> Result<Before> {
         if before.is_some_and(|before| before != name) {
             let host = &hosts.names[number as usize];
             return Err(table
-                .error(format!(
-                    "host '{host}' stands here with another robot than before"
-                ))
+                .error(format!("host '{host}' has another robot here than before"))
                 .into());
         }
         part[number as usize] = robot;

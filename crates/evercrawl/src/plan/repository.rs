@@ -271,7 +271,7 @@ fn refuse_duplicates(path: &Path, version: &Version, mut names: Vec<u64>) -> Res
             }
             if let Some(place) = places.insert(name.into(), table.position()) {
                 let (name, line) = (String::from_utf8_lossy(name), table.line_of(place.as_ref()));
-                let reason = format!("the page '{name}' stands on line {line} already");
+                let reason = format!("the page '{name}' is already on line {line}");
                 return Err(table.error(reason).into());
             }
         }

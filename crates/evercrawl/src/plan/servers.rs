@@ -45,7 +45,7 @@ impl Delays {
                 Entry::Vacant(entry) => entry.insert(value),
                 Entry::Occupied(entry) => {
                     let name = String::from_utf8_lossy(entry.key());
-                    let reason = format!("the server '{name}' stands in the file twice");
+                    let reason = format!("the server '{name}' is listed twice");
                     return Err(table.error(reason).into());
                 }
             };

@@ -1,5 +1,6 @@
 //! The dashboard, in a browser that other people wrote and over plain sockets.
 
+mod bounds;
 mod browser;
 #[path = "../crawling/mod.rs"]
 mod crawling;
@@ -72,7 +73,7 @@ fn goes_on_searching(browser: &mut Browser) {
          window.fetch = async (address, options) => {
              const answer = await fetched(address, options);
              if (!String(address).includes('q=none')) return answer;
-             const link = '<a data-further href=\"/pages?q=broken\">Go on searching</a>';
+             const link = '<a data-further href=\"/pages?q=broken\">Continue the search</a>';
              return new Response((await answer.text()).replace('class=\"paging\">', 'class=\"paging\">' + link));
          };
          const field = document.querySelector('input[type=search]');

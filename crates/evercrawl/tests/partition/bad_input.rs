@@ -123,15 +123,15 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         "--links links.csv --robots 2.toml --previous previous.csv",
-        "previous.csv:4: host 'a' stands here with another robot",
+        "previous.csv:4: host 'a' has another robot here",
     ),
     (
         "--links links.csv --robots 2.toml --places twice.csv",
-        "twice.csv:2: host 'a' stands here at another place",
+        "twice.csv:2: host 'a' has another place here",
     ),
     (
         "--links links.csv --robots 2.toml --rtt rtt-twice.csv",
-        "rtt-twice.csv:2: robot 'r0' and host 'a' stand together a second time",
+        "rtt-twice.csv:2: robot 'r0' and host 'a' have a second row",
     ),
     (
         "--links links.csv --robots 2.toml --move-price 3",

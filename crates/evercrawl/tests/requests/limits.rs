@@ -46,7 +46,7 @@ fn no_more_pages_are_fetched_than_the_rule_allows_and_it_is_told() {
     });
     let why = say(&crawler, &["why", &left.unwrap().url]);
     assert!(
-        why.contains("no more is fetched of its kind (most_pages = 5, rule 1)"),
+        why.contains("its limit is reached (most_pages = 5, rule 1)"),
         "{why}"
     );
     // it holds after a restart, and more is had when more is allowed

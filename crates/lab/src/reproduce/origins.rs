@@ -285,8 +285,11 @@ fn chart(data: &str, rows: &[Row]) -> (String, Chart) {
         },
         y: Axis {
             label: "median relative error".to_owned(),
-            scale: Scale::Linear,
-            range: (0.0, points().map(|p| p.1).fold(0.1, f64::max)),
+            scale: Scale::Logarithmic,
+            range: (
+                0.7 * points().map(|p| p.1).fold(1.0, f64::min),
+                1.5 * points().map(|p| p.1).fold(0.1, f64::max),
+            ),
         },
         lines,
         mark: None,

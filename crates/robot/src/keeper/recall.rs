@@ -18,7 +18,7 @@ impl Keeper {
             return;
         }
         let found = dated_first_visits(store.reader(), SLICE).unwrap_or_else(|error| {
-            tracing::warn!(%error, "how long pages last must be learnt anew");
+            tracing::warn!(%error, "how long pages last must be learnt again");
             VecDeque::new()
         });
         let then = |time: Time| now.from_wall(time as f64 / 1e3);

@@ -27,7 +27,7 @@ pub(super) struct HostPattern {
 impl Where {
     pub fn new(rule: &Rule) -> Result<Self, Invalid> {
         if rule.hosts.is_empty() && rule.pages.is_none() {
-            let expected = "expected hosts, pages, or both, for which the rule holds";
+            let expected = "expected hosts, pages, or both, to which the rule applies";
             return Err(Invalid::new("rules", "a rule", expected));
         }
         let pages = rule.pages.as_ref().map(|pages| {

@@ -78,7 +78,7 @@ impl Store {
         if self.observations / observation::SEGMENT > segment {
             let kept = self.options.segments_kept();
             if let Err(error) = self.reader.tables.drop_segments(kept) {
-                tracing::warn!(%error, "old observations are still there");
+                tracing::warn!(%error, "old observations could not be removed");
             }
         }
         if let Err(error) = self.checkpoint() {

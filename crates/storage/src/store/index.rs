@@ -262,7 +262,7 @@ impl Indexer {
                     continue;
                 }
                 if let Err(error) = make(&directory, &admissions, &urls, number) {
-                    tracing::warn!(%error, "no index of some pages; looking for one takes longer");
+                    tracing::warn!(%error, "some pages have no index; finding one takes longer");
                 }
             }
         }));
