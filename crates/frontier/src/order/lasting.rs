@@ -267,6 +267,17 @@ mod tests {
     }
 
     #[test]
+    fn where_folders_are_alike_most_turns_are_in_line() {
+        let urls: Vec<String> = (0..1000)
+            .map(|page| format!("https://a/{}/{page}", page % 4))
+            .collect();
+        let others: Vec<usize> = (0..10)
+            .map(|seed| out_of_line(&urls, 500, seed).len())
+            .collect();
+        assert!(others.iter().sum::<usize>() < 1300, "{others:?}");
+    }
+
+    #[test]
     fn what_many_pages_have_is_tried() {
         let url = |page| format!("https://a/{}/{page}", if page < 300 { "x" } else { "y" });
         let urls: Vec<String> = (0..400).map(url).collect();
