@@ -482,3 +482,53 @@ fn items_without_a_server_are_on_servers_of_their_own() {
     let table = success(&output);
     assert!(table.contains("5 pages on 4 servers"), "{table}");
 }
+
+/// Pages that change daily or never, which a column of the items tells and nothing else.
+#[test]
+fn columns_named_are_features_of_new_pages() {
+    let folder = Folder::new();
+    let (mut changes, mut items) = (
+        "item_id,timestamp_seconds\n".to_owned(),
+        "item_id,host,section,ignored\n".to_owned(),
+    );
+    for page in 0..200_u64 {
+        let (section, days) = [("news", 300), ("archive", 1)][page as usize % 2];
+        writeln!(items, "{page},a.org,{section},{page}").unwrap();
+        for day in 0..days {
+            let at = (page / 40 + day) * 86_400 + page;
+            writeln!(changes, "{page},{at}").unwrap();
+        }
+    }
+    let changes = folder.file("changes.csv", changes);
+    let items = folder.file("items.csv", items);
+    let run = |more: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+            .args(["simulate", "new-pages", "--trace", text(&changes)])
+            .args(["--items", text(&items), "--budget", "0.004/change"])
+            .args(more)
+            .output()
+            .unwrap();
+        (output.status.code(), output)
+    };
+    let freshness = |more: &[&str]| -> Vec<f64> {
+        let (_, output) = run(&[more, &["--json"]].concat());
+        let rows: Value = serde_json::from_str(success(&output)).unwrap();
+        let rows = rows.as_array().unwrap();
+        rows.iter()
+            .map(|row| row["freshness"].as_f64().unwrap())
+            .collect()
+    };
+    let plain = freshness(&[]);
+    let told = freshness(&["--features", "section"]);
+    assert_eq!(plain[0], told[0], "breadth-first knows no features");
+    assert!(told[1] > plain[1] + 0.05, "{plain:?} {told:?}");
+    assert_eq!(told, freshness(&["--features", "section"]));
+    // what is not there, or cannot be, is said
+    for wrong in [
+        ["--features", "size"],
+        ["--budget", "40%"],
+        ["--order", "greedy"],
+    ] {
+        assert_eq!(run(&wrong).0, Some(2), "{wrong:?}");
+    }
+}

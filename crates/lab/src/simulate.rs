@@ -4,6 +4,7 @@ mod download;
 mod fleet;
 mod freshness;
 mod input;
+mod new_pages;
 mod output;
 mod report;
 mod trace;
@@ -11,6 +12,7 @@ mod when;
 
 pub(crate) use download::{Row, against_robots, real};
 pub(crate) use input::replay;
+pub(crate) use new_pages::pages_made;
 pub(crate) use trace::Trace;
 
 use anyhow::Result;
@@ -28,6 +30,7 @@ pub struct Arguments {
 enum What {
     Download(Box<download::Arguments>),
     Freshness(Box<freshness::Arguments>),
+    NewPages(new_pages::Arguments),
     Fleet(fleet::Arguments),
 }
 
@@ -50,6 +53,7 @@ pub fn run(arguments: &Arguments, crawled: ReadCrawl) -> Result<()> {
     match &arguments.what {
         What::Download(arguments) => download::run(arguments, crawled),
         What::Freshness(arguments) => freshness::run(arguments),
+        What::NewPages(arguments) => new_pages::run(arguments),
         What::Fleet(arguments) => fleet::run(arguments),
     }
 }

@@ -4,9 +4,10 @@
 //! a date: of a process that goes on as before, contents at a random time are as old as they will last. So the ages
 //! found are explained, in logarithms, by a mean, by what each host, folder, extension and file name adds to it, and by
 //! how long the page was known: what is new is often changed again soon. What is added, and how much each of these kinds
-//! says at all, is not estimated but *sampled* from what the ages allow (Gibbs), and a visit goes to the best of a few
-//! pages by such a sample (Thompson). So nothing is followed further than it is known, what says nothing is not
-//! followed, and what is not known yet is tried.
+//! says at all, is not estimated but *sampled* from what the ages allow (Gibbs). The mean of the latest samples is
+//! believed. What no age tells of is drawn (Thompson), and thus tried, only where it would tell of many pages that wait:
+//! a name that only one page has is not worth a visit. A visit goes to the best of a few pages if it is clearly ahead of
+//! the one found first.
 //!
 //! Where no date was seen, the page found first is visited first.
 
@@ -23,6 +24,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// A visit goes to the best of so many pages, drawn at random.
 const CANDIDATES: usize = 64;
+/// What this many of those have in common, and no age tells of, is worth trying.
+const MANY: usize = 8;
+/// Ahead of the page found first, in logarithms: who waits for longest is left only for what lasts a fifth longer.
+const AHEAD: f64 = 0.2;
 /// Every so many turns the page found first has one, so that nobody waits for ever.
 const FAIR: u32 = 8;
 /// Pages known for less, in seconds, are all new.
@@ -89,9 +94,9 @@ impl Lasting {
 
     /// The first visit to a page found contents of that age, in seconds.
     pub fn found(&mut self, page: PageId, now: f64, age: f64) {
-        if let Some(&known) = self.known.get(page.index()) {
-            let traits = self.traits(page, known).collect();
-            self.learn(traits, known.time(now), age);
+        if let Some(known) = self.known.get(page.index()) {
+            let (traits, time) = (self.traits_of(page).collect(), known.time(now));
+            self.learn(traits, time, age);
         }
     }
 
@@ -107,9 +112,10 @@ impl Lasting {
         }
     }
 
-    fn traits(&self, page: PageId, known: Known) -> impl Iterator<Item = Trait> {
-        let more = self.more.get(&page).into_iter().flatten().copied();
-        known.traits.each().chain(more)
+    fn traits_of(&self, page: PageId) -> impl Iterator<Item = Trait> {
+        let known = self.known.get(page.index());
+        let own = known.into_iter().flat_map(|known| known.traits.each());
+        own.chain(self.more.get(&page).into_iter().flatten().copied())
     }
 
     /// Which of those who wait has the turn, the first of them being found first.
@@ -118,15 +124,19 @@ impl Lasting {
         if self.sampler.is_empty() || self.turns.is_multiple_of(FAIR) {
             return 0;
         }
-        let mut best = (0, f64::NEG_INFINITY);
-        for k in 0..CANDIDATES.min(waiting.len()) {
-            // the page found first is always among them
-            let candidate = if k > 0 && waiting.len() > CANDIDATES {
-                self.rng.random_range(0..waiting.len())
-            } else {
-                k
-            };
-            let hope = self.hope(waiting[candidate], now);
+        let candidates = self.candidates(waiting.len());
+        let mut prints: Vec<u32> = (candidates.iter())
+            .flat_map(|&candidate| self.traits_of(waiting[candidate]))
+            .map(|own| own.print)
+            .collect();
+        prints.sort_unstable();
+        let has_many = |own: Trait| {
+            let from = prints.partition_point(|&print| print < own.print);
+            prints.get(from + MANY - 1) == Some(&own.print)
+        };
+        let mut best = (0, self.hope(waiting[0], now, has_many) + AHEAD);
+        for candidate in candidates {
+            let hope = self.hope(waiting[candidate], now, has_many);
             if hope > best.1 {
                 best = (candidate, hope);
             }
@@ -134,12 +144,20 @@ impl Lasting {
         best.0
     }
 
-    /// How much longer than others its contents last, in logarithms, by the last sample.
-    fn hope(&self, page: PageId, now: f64) -> f64 {
+    /// A few of those who wait.
+    fn candidates(&mut self, waiting: usize) -> Vec<usize> {
+        if waiting <= CANDIDATES {
+            return (0..waiting).collect();
+        }
+        let mut drawn = || self.rng.random_range(0..waiting);
+        (1..CANDIDATES).map(|_| drawn()).collect()
+    }
+
+    /// How much longer than others its contents last, in logarithms.
+    fn hope(&self, page: PageId, now: f64, has_many: impl Fn(Trait) -> bool) -> f64 {
         let known = self.known.get(page.index());
-        known.map_or(0.0, |&known| {
-            let traits = self.traits(page, known);
-            self.sampler.hope(traits, known.time(now))
+        known.map_or(0.0, |known| {
+            (self.sampler).hope(self.traits_of(page), known.time(now), has_many)
         })
     }
 }
@@ -215,6 +233,61 @@ mod tests {
             .collect();
         let mean = first.iter().sum::<usize>() / first.len();
         assert!((80..120).contains(&mean), "{first:?}");
+    }
+
+    /// Which pages have one of the first so many turns though another was found before; ages are alike in all.
+    fn out_of_line(urls: &[String], turns: usize, seed: u64) -> Vec<usize> {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut lasting = Lasting::new(seed);
+        let mut waiting = VecDeque::new();
+        for (page, url) in urls.iter().enumerate() {
+            lasting.describe(PageId(page as u32), Traits::of(url), 0.0);
+            waiting.push_back(PageId(page as u32));
+        }
+        let mut others = Vec::new();
+        for _ in 0..turns {
+            let at = lasting.choose(&waiting, 0.0);
+            let page = waiting.remove(at).unwrap();
+            let drawn: f64 = StandardNormal.sample(&mut rng);
+            lasting.found(page, 0.0, DAY * drawn.exp());
+            if at > 0 {
+                others.push(page.index());
+            }
+        }
+        others
+    }
+
+    #[test]
+    fn what_only_one_page_has_is_not_tried() {
+        let urls: Vec<String> = (0..400).map(|page| format!("https://a/x/{page}")).collect();
+        let others: Vec<usize> = (0..10)
+            .map(|seed| out_of_line(&urls, 200, seed).len())
+            .collect();
+        assert!(others.iter().sum::<usize>() < 100, "{others:?}");
+    }
+
+    #[test]
+    fn where_folders_are_alike_most_turns_are_in_line() {
+        let urls: Vec<String> = (0..1000)
+            .map(|page| format!("https://a/{}/{page}", page % 4))
+            .collect();
+        let others: Vec<usize> = (0..10)
+            .map(|seed| out_of_line(&urls, 500, seed).len())
+            .collect();
+        assert!(others.iter().sum::<usize>() < 1300, "{others:?}");
+    }
+
+    #[test]
+    fn what_many_pages_have_is_tried() {
+        let url = |page| format!("https://a/{}/{page}", if page < 300 { "x" } else { "y" });
+        let urls: Vec<String> = (0..400).map(url).collect();
+        let tried = |seed: &u64| {
+            out_of_line(&urls, 50, *seed)
+                .iter()
+                .any(|&page| page >= 300)
+        };
+        let seeds = (0..20).filter(tried).count();
+        assert!(seeds >= 15, "{seeds}");
     }
 
     #[test]

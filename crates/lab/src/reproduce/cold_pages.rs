@@ -3,10 +3,9 @@
 use super::lab::Lab;
 use super::outcome::{Outcome, freshness_chart};
 use super::verdict::{Band, Estimate, Figure, PLAIN, POINTS, Relation, Source, told};
-use crate::simulate::Trace;
+use crate::simulate::{Trace, pages_made};
 use anyhow::Result;
 use desk::chart::{Chart, Line, Scale, Stroke};
-use ground::quantity::DAY;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -39,7 +38,7 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
     let mut sites = Vec::new();
     for trace in lab.traces {
         let read = Trace::with_columns(&trace.changes, trace.items.as_deref(), &trace.columns)?;
-        sites.push((trace.name.clone(), recorded(&read)));
+        sites.push((trace.name.clone(), pages_made(&read)));
     }
     let is_drawn = sites.is_empty();
     if is_drawn {
@@ -185,22 +184,6 @@ fn of_history(name: &str, answers: &[Answer], is_drawn: bool) -> Vec<Relation> {
         relations.push(judged(claim, POINTS, &ahead, Band::at_least(-LOSS)));
     }
     relations
-}
-
-fn recorded(trace: &Trace) -> Site {
-    let urls = trace.urls.as_ref().unwrap_or(&trace.ids);
-    // what never changed was never made
-    let made = (0..urls.len()).filter(|&item| !trace.changes(item).is_empty());
-    let days = |item: usize| trace.changes(item).iter().map(|at| at / DAY).collect();
-    let columns = |item: usize| trace.columns.get(item).cloned().unwrap_or_default();
-    let (urls, (columns, changes)) = made
-        .map(|item| (urls[item].clone(), (columns(item), days(item))))
-        .unzip();
-    Site {
-        urls,
-        columns,
-        changes,
-    }
 }
 
 /// Forty folders that differ in how long their contents last, over three years.

@@ -15,16 +15,32 @@ const VARIANCE: f64 = 0.05;
 const NOISE: f64 = 2.0;
 /// Of what a page known for e times as long adds.
 const SLOPE_VARIANCE: f64 = 1.0;
+/// By so much a belief follows each sample: about seven of them are believed at a time.
+const FOLLOWED: f64 = 0.25;
 /// As shapes and scales of inverse gamma laws.
 const VARIANCE_PRIOR: (f64, f64) = (1.0, 0.04);
 const NOISE_PRIOR: (f64, f64) = (2.0, 2.0);
 
-/// What a trait adds to the logarithm of an age, by the last sample, and whose ages told it.
+/// What a trait adds to the logarithm of an age, and whose ages told it.
 #[derive(Debug)]
 struct Effect {
-    value: f64,
+    value: Sampled,
     kind: usize,
     ages: Vec<usize>,
+}
+
+/// A value by the last sample, and by the latest ones, which is believed. Nothing is believed of what was never sampled.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sampled {
+    last: f64,
+    believed: f64,
+}
+
+impl Sampled {
+    fn follow(&mut self, sample: f64) {
+        self.last = sample;
+        self.believed += FOLLOWED * (sample - self.believed);
+    }
 }
 
 /// An age that was found.
@@ -37,7 +53,7 @@ struct Found {
     rest: f64,
 }
 
-/// The last sample, and the ages that it explains.
+/// Samples, and the ages that they explain.
 #[derive(Debug)]
 pub struct Sampler {
     /// The latest ages, the next one taking the place of the oldest.
@@ -46,7 +62,7 @@ pub struct Sampler {
     effects: BTreeMap<u32, Effect>,
     mean: f64,
     /// What a page known for e times as long adds.
-    slope: f64,
+    slope: Sampled,
     /// By kind.
     variance: Vec<f64>,
     noise: f64,
@@ -62,7 +78,7 @@ impl Default for Sampler {
             next: 0,
             effects: BTreeMap::new(),
             mean: 0.0,
-            slope: 0.0,
+            slope: Sampled::default(),
             variance: vec![VARIANCE; KINDS],
             noise: NOISE,
             draw: 0,
@@ -84,19 +100,19 @@ impl Sampler {
             self.mean = log;
         }
         self.forget_oldest();
-        let mut rest = log - self.mean - self.slope * time;
+        let mut rest = log - self.mean - self.slope.last * time;
         for &own in &traits {
             if self.variance.len() <= own.kind {
                 self.variance.resize(own.kind + 1, VARIANCE);
             }
             let unknown = Effect {
-                value: self.unknown(own),
+                value: Sampled::default(),
                 kind: own.kind,
                 ages: Vec::new(),
             };
             let effect = self.effects.entry(own.print).or_insert(unknown);
             effect.ages.push(self.next);
-            rest -= effect.value;
+            rest -= effect.value.last;
         }
         let found = Found { traits, time, rest };
         match self.ages.get_mut(self.next) {
@@ -111,13 +127,20 @@ impl Sampler {
         }
     }
 
-    /// How much longer than others such contents last, in logarithms, by the last sample.
-    pub fn hope(&self, traits: impl Iterator<Item = Trait>, time: f64) -> f64 {
+    /// How much longer than others such contents last, in logarithms. What no age tells of is worth trying where that
+    /// would tell of many pages, and nothing else.
+    pub fn hope(
+        &self,
+        traits: impl Iterator<Item = Trait>,
+        time: f64,
+        has_many: impl Fn(Trait) -> bool,
+    ) -> f64 {
         let of = |own: Trait| match self.effects.get(&own.print) {
-            Some(effect) => effect.value,
-            None => self.unknown(own),
+            Some(effect) => effect.value.believed,
+            None if has_many(own) => self.unknown(own),
+            None => 0.0,
         };
-        traits.map(of).sum::<f64>() + self.slope * time
+        traits.map(of).sum::<f64>() + self.slope.believed * time
     }
 
     /// The effect of a trait that no age tells of: drawn anew with every sample, and the same for all its pages.
@@ -156,12 +179,13 @@ impl Sampler {
             let sum: f64 = effect.ages.iter().map(|&age| self.ages[age].rest).sum();
             let seen = effect.ages.len() as f64;
             let precision = seen / self.noise + 1.0 / self.variance[effect.kind];
-            let value = (sum + seen * effect.value) / self.noise / precision
-                + normal(rng) / precision.sqrt();
+            let before = effect.value.last;
+            let value =
+                (sum + seen * before) / self.noise / precision + normal(rng) / precision.sqrt();
             for &age in &effect.ages {
-                self.ages[age].rest -= value - effect.value;
+                self.ages[age].rest -= value - before;
             }
-            effect.value = value;
+            effect.value.follow(value);
             squares[effect.kind] += value * value;
             counts[effect.kind] += 1.0;
         }
@@ -179,15 +203,15 @@ impl Sampler {
     /// Draws anew what the time adds for which pages were known.
     fn tilt(&mut self, rng: &mut Xoshiro256PlusPlus) {
         let all = || self.ages.iter();
-        let along = all().map(|age| age.time * (age.rest + self.slope * age.time));
+        let along = all().map(|age| age.time * (age.rest + self.slope.last * age.time));
         let squares: f64 = all().map(|age| age.time * age.time).sum();
         let precision = squares / self.noise + 1.0 / SLOPE_VARIANCE;
         let mean = along.sum::<f64>() / self.noise / precision;
         let slope = mean + normal(rng) / precision.sqrt();
         for age in &mut self.ages {
-            age.rest -= (slope - self.slope) * age.time;
+            age.rest -= (slope - self.slope.last) * age.time;
         }
-        self.slope = slope;
+        self.slope.follow(slope);
     }
 }
 
@@ -217,6 +241,6 @@ mod tests {
         // the host, a folder each, no extension, the name
         assert_eq!(sampler.effects.len(), MOST_AGES + 3);
         let mut effects = sampler.effects.values();
-        assert!(effects.all(|effect| effect.value.is_finite()));
+        assert!(effects.all(|effect| effect.value.believed.is_finite()));
     }
 }
