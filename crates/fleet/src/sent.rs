@@ -8,7 +8,7 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 /// Places to begin with.
 const FIRST: usize = 1 << 8;
 /// Places that are looked at for a fingerprint. With at most half of all places taken hardly any needs more.
-const REACH: usize = 16;
+const REACH: usize = 32;
 
 /// What a URL is known by.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,10 @@ impl SentCache {
     /// once found the URL itself has to send it on all the same.
     pub fn knows(&self, print: Print, bound: bool) -> bool {
         let print = print.sent(bound);
-        self.near(print).any(|place| self.places[place] == print)
+        // nothing is ever taken out, so that a free place ends the search
+        let near = self.near(print).map(|place| self.places[place]);
+        near.take_while(|&there| there != 0)
+            .any(|there| there == print)
     }
 
     /// The URL is in the outbox, and that is on disk.

@@ -7,7 +7,7 @@ mod server;
 
 use bus::Bus;
 use bus::nats::Nats;
-use fleet::identity::{GroupId, Member, RobotId, Unit};
+use fleet::identity::{GroupId, Member, RobotId, Text, Unit};
 use fleet::io::Outcome;
 use fleet::key::{Charter, Key, Value, What};
 use fleet::parcel::{Parcel, Subject, To};
@@ -27,8 +27,9 @@ use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
 const FLEET: GroupId = GroupId(1);
-const GIFTS: usize = 80;
-const URLS: usize = 500 * GIFTS;
+const URLS: usize = 6_000;
+/// Given at a time.
+const TOGETHER: usize = 1_000;
 /// What a reader drops comes again after this.
 const ACK_WAIT: Duration = Duration::from_secs(1);
 const LIMIT: Duration = Duration::from_mins(2);
@@ -48,7 +49,6 @@ fn start(number: u64, bus: Disorderly, runtime: &Runtime, at: &Path) -> (Crawl, 
     settings.poll = 500;
     settings.interval = 100;
     settings.longest = 100;
-    settings.resend = 4_000;
     let (berth, mooring) = Berth::new(settings, number as u16);
     let sight = mooring.sight.clone();
     let crawl = start_in_fleet(&config, Until::Stopped, berth).unwrap();
@@ -80,6 +80,8 @@ fn wait(what: &str, is_so: impl Fn() -> bool) {
 
 /// URLs of servers that are the second robot's.
 fn foreign(plan: &Plan) -> Vec<Parcel> {
+    // so long that there are many messages
+    let referrer: Text = format!("http://www.host-000.example/{}", "x".repeat(8_000)).into();
     let parcels = (0_u64..).filter_map(|n| {
         let host = n % 100;
         let server = IpAddr::from([127, 9, 0, host as u8 + 1]);
@@ -89,6 +91,7 @@ fn foreign(plan: &Plan) -> Vec<Parcel> {
             let url = format!("http://{name}/{n}.html");
             Parcel {
                 server: Some(server),
+                referrer: Some(referrer.clone()),
                 ..Parcel::new(name.into(), url.into())
             }
         })
@@ -141,9 +144,8 @@ fn messages_out_of_order_and_again_are_taken_once() {
     let plan = sight.look(|seam| seam.protocol().plans().next().cloned());
     let parcels = foreign(&plan.flatten().unwrap().0);
     let begun = Instant::now();
-    for some in parcels.chunks(URLS / GIFTS) {
+    for some in parcels.chunks(TOGETHER) {
         sight.give(some.iter().cloned());
-        std::thread::sleep(Duration::from_millis(25));
     }
     wait("receipts", || {
         sight.look(|seam| seam.protocol().in_custody()) == Some(0)

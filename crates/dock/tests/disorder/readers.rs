@@ -16,7 +16,7 @@ use tokio::time::timeout;
 /// Messages that are shuffled: as many as are under way to one receiver.
 const SHUFFLED: usize = 8;
 /// A reader dies after so many.
-const LIFE: u64 = 25;
+const LIFE: u64 = 12;
 
 /// What became of messages.
 #[derive(Debug, Default)]
