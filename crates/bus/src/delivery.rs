@@ -23,6 +23,13 @@ pub struct Delivered {
     pub message: Message,
     /// The how many-th time it is delivered.
     pub times: u64,
+    /// What it is acknowledged by.
+    pub claim: Claim,
+}
+
+/// The reader's hold on a message.
+#[derive(Debug)]
+pub struct Claim {
     number: u64,
     /// To the task that holds the message for the engine.
     to: mpsc::UnboundedSender<Verdict>,
@@ -46,19 +53,28 @@ impl Delivered {
         Self {
             message,
             times,
-            number,
-            to,
-            acknowledged: false,
+            claim: Claim {
+                number,
+                to,
+                acknowledged: false,
+            },
         }
     }
 
+    /// As [`Claim::acknowledge`].
+    pub fn acknowledge(self) {
+        self.claim.acknowledge();
+    }
+}
+
+impl Claim {
     /// It is dealt with. If the engine does not hear of it, it comes again.
     pub fn acknowledge(mut self) {
         self.acknowledged = true;
     }
 }
 
-impl Drop for Delivered {
+impl Drop for Claim {
     fn drop(&mut self) {
         // nobody listens if the reader has gone, and then it comes again
         let _ = self.to.send(if self.acknowledged {

@@ -20,7 +20,7 @@ use fleet::record::Record;
 use fleet::wire::WireError;
 use tokio::sync::{mpsc, oneshot};
 
-pub use delivery::{Arrival, Delivered};
+pub use delivery::{Arrival, Claim, Delivered};
 pub use tally::Tally;
 
 /// Most bytes of an object. Larger ones fail on replicated streams.

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bus::{Bus, Delivered};
+use bus::{Bus, Claim};
 use fleet::io::{Delivery, Input, Output};
 use robot::seam::Refusal;
 use robot::{Mooring, Sight};
@@ -28,20 +28,20 @@ struct Held(Arc<Mutex<Deliveries>>);
 #[derive(Default)]
 struct Deliveries {
     last: u64,
-    open: HashMap<Delivery, Delivered>,
+    open: HashMap<Delivery, Claim>,
 }
 
 impl Held {
-    fn keep(&self, delivered: Delivered) -> Delivery {
+    fn keep(&self, claim: Claim) -> Delivery {
         let mut deliveries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         deliveries.last += 1;
         let delivery = Delivery(deliveries.last);
-        deliveries.open.insert(delivery, delivered);
+        deliveries.open.insert(delivery, claim);
         delivery
     }
 
     /// What is not held any more was delivered elsewhere.
-    fn take(&self, delivery: Delivery) -> Option<Delivered> {
+    fn take(&self, delivery: Delivery) -> Option<Claim> {
         let mut deliveries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         deliveries.open.remove(&delivery)
     }
@@ -103,8 +103,8 @@ impl<B: Bus> Serving<B> {
 
     fn pass_on(&mut self, wish: Output) {
         if let Output::Acknowledge(delivery) = wish {
-            if let Some(delivered) = self.held.take(delivery) {
-                delivered.acknowledge();
+            if let Some(claim) = self.held.take(delivery) {
+                claim.acknowledge();
             }
             return;
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use bus::{Arrival, Bus};
+use bus::{Arrival, Bus, Delivered};
 use fleet::identity::GroupId;
 use fleet::io::Input;
 use fleet::parcel::Subject;
@@ -88,9 +88,8 @@ async fn consume<B: Bus>(bus: B, subject: Subject, teller: Sender<Input>, held: 
             Ok(mut arrivals) => {
                 while let Some(arrival) = arrivals.recv().await {
                     let input = match arrival {
-                        Arrival::Message(delivered) => {
-                            let message = delivered.message.clone();
-                            Input::Message(held.keep(delivered), message)
+                        Arrival::Message(Delivered { message, claim, .. }) => {
+                            Input::Message(held.keep(claim), message)
                         }
                         // both are among the dead letters, and acknowledged
                         Arrival::Unreadable(_) | Arrival::GivenUp => Input::Unreadable(None),

@@ -94,16 +94,18 @@ impl Outbox {
         self.entries.get(&number)
     }
 
-    /// It is published now.
-    pub fn publishing(&mut self, number: u64, to: Subject, now: Millis) {
-        if let Some(kept) = self.entries.get_mut(&number) {
-            kept.sent = Some(now);
-            kept.tries = kept.tries.saturating_add(1);
-            kept.to = Some(to);
-            if kept.tries > 1 {
-                self.silent.insert(to);
-            }
+    /// It is published now; whether it was before.
+    pub fn publishing(&mut self, number: u64, to: Subject, now: Millis) -> bool {
+        let Some(kept) = self.entries.get_mut(&number) else {
+            return false;
+        };
+        let again = kept.sent.replace(now).is_some();
+        kept.tries = kept.tries.saturating_add(1);
+        kept.to = Some(to);
+        if kept.tries > 1 {
+            self.silent.insert(to);
         }
+        again
     }
 
     /// It could not be published, and counts as if it had been then.

@@ -8,7 +8,28 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 /// Places to begin with.
 const FIRST: usize = 1 << 8;
 /// Places that are looked at for a fingerprint. With at most half of all places taken hardly any needs more.
-const REACH: usize = 16;
+const REACH: usize = 32;
+
+/// What a URL is known by.
+#[derive(Clone, Copy, Debug)]
+pub struct Print(u128);
+
+impl Print {
+    /// Of a URL.
+    pub fn of(name: &str, url: &str) -> Self {
+        let mut hasher = SipHasher13::new();
+        // the parts are told apart: "a" + "bc" is not "ab" + "c"
+        for part in [name.as_bytes(), &[0], url.as_bytes()] {
+            hasher.write(part);
+        }
+        Self(hasher.finish128().as_u128())
+    }
+
+    /// Never nothing.
+    fn sent(self, bound: bool) -> u128 {
+        self.0 & !3 | 2 | u128::from(bound)
+    }
+}
 
 /// Fingerprints of URLs that are in the outbox on disk, or were: 32 to 64 bytes each.
 #[derive(Clone, Debug)]
@@ -29,30 +50,22 @@ impl SentCache {
         }
     }
 
-    /// Sent to its register and sent to its server are two things: a registrar that once found
-    /// the URL itself has to send it on all the same.
-    fn fingerprint(name: &str, path: &str, bound: bool) -> u128 {
-        let mut hasher = SipHasher13::new();
-        // the parts are told apart: "a" + "bc" is not "ab" + "c"
-        for part in [name.as_bytes(), &[0, bound.into()], path.as_bytes()] {
-            hasher.write(part);
-        }
-        hasher.finish128().as_u128().max(1)
-    }
-
-    /// Whether the URL is known to be sent, to its server or to its register.
-    pub fn knows(&self, name: &str, path: &str, bound: bool) -> bool {
-        let fingerprint = Self::fingerprint(name, path, bound);
-        self.near(fingerprint)
-            .any(|place| self.places[place] == fingerprint)
+    /// Whether the URL is known to be sent, to its server or to its register. These are two things: a registrar that
+    /// once found the URL itself has to send it on all the same.
+    pub fn knows(&self, print: Print, bound: bool) -> bool {
+        let print = print.sent(bound);
+        // nothing is ever taken out, so that a free place ends the search
+        let near = self.near(print).map(|place| self.places[place]);
+        near.take_while(|&there| there != 0)
+            .any(|there| there == print)
     }
 
     /// The URL is in the outbox, and that is on disk.
-    pub fn enter(&mut self, name: &str, path: &str, bound: bool) {
+    pub fn enter(&mut self, print: Print, bound: bool) {
         if 2 * (self.taken + 1) > self.places.len() && self.places.len() < self.most {
             self.grow();
         }
-        self.put(Self::fingerprint(name, path, bound));
+        self.put(print.sent(bound));
     }
 
     /// How many URLs it knows.
@@ -84,7 +97,8 @@ impl SentCache {
     }
 
     fn home(&self, fingerprint: u128) -> usize {
-        (fingerprint % self.places.len() as u128) as usize
+        // the upper half, scaled to the number of places
+        ((fingerprint >> 64) * self.places.len() as u128 >> 64) as usize
     }
 
     /// The places that it may have.
@@ -105,15 +119,23 @@ mod tests {
         let mut forgotten = 0;
         for i in 0..1_000_u32 {
             let path = format!("/{}", i.wrapping_mul(2_654_435_761) % 300);
-            let known = cache.knows("host", &path, true);
+            let known = cache.knows(Print::of("host", &path), true);
             assert!(!known || entered.contains(&path));
             forgotten += usize::from(!known && entered.contains(&path));
-            cache.enter("host", &path, true);
-            assert!(cache.knows("host", &path, true));
+            cache.enter(Print::of("host", &path), true);
+            assert!(cache.knows(Print::of("host", &path), true));
             entered.insert(path);
         }
         assert!(forgotten > 100 && cache.len() <= 64);
-        assert!(!cache.knows("hos", "t/1", true) && !cache.knows("host", "/1", false));
+        let others = [
+            (Print::of("hos", "t/1"), true),
+            (Print::of("host", "/1"), false),
+        ];
+        assert!(
+            !others
+                .iter()
+                .any(|(print, bound)| cache.knows(*print, *bound))
+        );
     }
 
     /// A large share, each page of which is read twenty times.
@@ -125,8 +147,9 @@ mod tests {
         for _ in 0..20 {
             for url in 0..urls {
                 let path = format!("https://www.example.org/{url}");
-                if !cache.knows("www.example.org", &path, true) {
-                    cache.enter("www.example.org", &path, true);
+                let print = Print::of("www.example.org", &path);
+                if !cache.knows(print, true) {
+                    cache.enter(print, true);
                     sent += 1;
                 }
             }

@@ -218,7 +218,8 @@ impl Archivist {
             let blob = serde_json::to_vec(&kept).expect("plain values");
             batch.hosts.push((host, blob));
         }
-        let last = self.take_commits(&mut batch, &mut stored)?;
+        // what is exported is to be complete
+        let last = self.take_commits(!exports.is_empty(), &mut batch, &mut stored)?;
         if let Some(archive) = &mut self.archive {
             archive.sync()?;
         }

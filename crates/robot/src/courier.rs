@@ -3,6 +3,7 @@
 use crate::archivist::{SharedSeam, lock};
 use crate::clock::Clock;
 use crate::drive::Heard;
+use crate::judging::Judge;
 use crate::message::{Event, Write};
 use crate::seam::{Refusal, Seam};
 use crate::visit::Workers;
@@ -71,8 +72,7 @@ impl Sight {
     /// before the robot has started.
     pub fn give(&self, urls: impl IntoIterator<Item = Parcel>) -> Option<u64> {
         let mut seam = lock(self.seam.get()?);
-        seam.found(urls.into_iter().collect());
-        Some(seam.protocol().commits().0)
+        Some(seam.give(urls.into_iter().collect()))
     }
 
     /// Asks for a division of a group's share by its links; nothing before the robot has started.
@@ -138,6 +138,7 @@ pub(crate) struct Courier {
     subjects: Arc<Mutex<Vec<Subject>>>,
     runtime: Handle,
     workers: Arc<Workers>,
+    judge: Arc<Judge>,
     wanted: AtomicU64,
     idle: AtomicBool,
     over: AtomicBool,
@@ -149,7 +150,7 @@ impl Courier {
         berth: Berth,
         (seam, clock): (SharedSeam, Clock),
         (keeper, archivist): (Sender<Heard>, Sender<Write>),
-        (runtime, workers): (Handle, Arc<Workers>),
+        (runtime, workers, judge): (Handle, Arc<Workers>, Arc<Judge>),
     ) -> std::io::Result<Arc<Self>> {
         let _ = berth.seam.set(seam.clone());
         let courier = Arc::new(Self {
@@ -163,6 +164,7 @@ impl Courier {
             subjects: berth.subjects,
             runtime,
             workers,
+            judge,
             wanted: AtomicU64::new(0),
             idle: AtomicBool::new(false),
             over: AtomicBool::new(false),
@@ -193,7 +195,12 @@ impl Courier {
                 self.divide();
             }
             self.pass_on();
-            let wait = (deadline - self.clock.now().at).clamp(0.0, LONGEST_WAIT);
+            let longest = if self.judge_ahead() {
+                0.0
+            } else {
+                LONGEST_WAIT
+            };
+            let wait = (deadline - self.clock.now().at).clamp(0.0, longest);
             match heard.recv_timeout(Duration::from_secs_f64(wait)) {
                 Ok(first) => {
                     let now = self.clock.now();
@@ -206,6 +213,16 @@ impl Courier {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
+    }
+
+    /// Judges some of what others sent while the archivist is busy with what came before; whether there was any.
+    fn judge_ahead(&self) -> bool {
+        let Some((number, records)) = lock(&self.seam).next_to_judge() else {
+            return false;
+        };
+        let verdicts = self.judge.all(&records);
+        lock(&self.seam).judged(number, verdicts);
+        true
     }
 
     /// Divides a group's share by its links, if this robot is to; that may take long.

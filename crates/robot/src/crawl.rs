@@ -227,7 +227,8 @@ fn launch(
     if let (Some(berth), Some(seam)) = (berth, seam) {
         storer = storer.in_fleet(seam.clone(), config, rules, own)?;
         let tellers = (events.clone(), archivist.clone());
-        let hands = (runtime.handle().clone(), workers.clone());
+        let judge = storer.judge().expect("it is in a fleet");
+        let hands = (runtime.handle().clone(), workers.clone(), judge);
         let started = Courier::start(berth, (seam, clock.clone()), tellers, hands);
         let started = started.map_err(system("starting threads"))?;
         let after = started.clone();

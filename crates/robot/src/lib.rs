@@ -13,6 +13,7 @@ mod courier;
 mod crawl;
 pub mod difference;
 mod drive;
+mod judging;
 pub mod keeper;
 pub mod link_weights;
 pub mod links;

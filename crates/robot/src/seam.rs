@@ -5,6 +5,7 @@
 //! makes them with the rows that they belong to and says so itself. The same in a live crawl and in the simulation.
 
 use crate::clock::Now;
+use crate::judging::Verdict;
 use crate::message::{Found, Order};
 use fleet::counts::Reading;
 use fleet::demand::Curve;
@@ -32,6 +33,8 @@ const ENDS: u8 = 0;
 /// Entries of the store that are read at a time, and URLs that are passed on at a time.
 const AT_A_TIME: usize = 256;
 const RECALLED: usize = 1_024;
+/// Commits with fewer records are not worth judging before they are taken.
+const WORTH_JUDGING: usize = 64;
 
 /// What the protocol wants written in one commit.
 pub(crate) struct Commit {
@@ -41,6 +44,32 @@ pub(crate) struct Commit {
     pub own: bool,
     /// Places of URLs whose names the fleet has at other servers than they say.
     pub misplaced: HashSet<usize>,
+    /// Names that it binds to servers.
+    pub bound: Vec<(Text, IpAddr)>,
+    pub judging: Judging,
+}
+
+/// What is known of the URLs of a commit.
+pub(crate) enum Judging {
+    /// Nothing: whoever takes it judges.
+    Then,
+    /// Nothing, and there are so many that they are better judged before.
+    Ahead,
+    /// Somebody is at it, and whoever takes commits waits if that is possible.
+    UnderWay,
+    /// What was found, URL by URL.
+    Done(Vec<Verdict>),
+}
+
+impl Judging {
+    fn of(records: &[Record]) -> Self {
+        let is_url = |record: &Record| matches!(record, Record::Admit(_));
+        if records.len() >= WORTH_JUDGING && records.iter().any(is_url) {
+            Self::Ahead
+        } else {
+            Self::Then
+        }
+    }
 }
 
 /// A robot's side of its fleet.
@@ -49,13 +78,17 @@ pub struct Seam {
     now: Now,
     /// Where the names are whose URLs we have.
     servers: HashMap<Text, IpAddr>,
+    /// Those that are new since they were last asked for.
+    bound: Vec<(Text, IpAddr)>,
     /// URLs that came after redirects at other robots, and how many.
     redirected: BTreeMap<Text, u8>,
-    /// Questions for what the store has.
-    surveys: VecDeque<(Token, u64)>,
+    /// Questions for what the store has from a place on, as of a commit.
+    surveys: VecDeque<(Token, u64, u64)>,
     /// Numbers of what is for others and is to be read again.
     recalls: VecDeque<Vec<u64>>,
     commits: VecDeque<Commit>,
+    /// The last commit that has to be made with what the archivist writes at present.
+    with_rows: u64,
     wishes: Vec<Output>,
     orders: Vec<Order>,
     refusals: Vec<Refusal>,
@@ -106,10 +139,12 @@ impl Seam {
             fleet: Robot::flawed(settings, boot, millis(now), &disk, flaw),
             now,
             servers: HashMap::new(),
+            bound: Vec::new(),
             redirected: BTreeMap::new(),
             surveys: VecDeque::new(),
             recalls: VecDeque::new(),
             commits: VecDeque::new(),
+            with_rows: 0,
             wishes: Vec::new(),
             orders: Vec::new(),
             refusals: Vec::new(),
@@ -120,44 +155,54 @@ impl Seam {
         for record in disk.iter().flat_map(|commit| commit.iter()) {
             seam.learn_servers(record);
         }
+        // whoever starts asks for all
+        seam.bound.clear();
         Ok(seam)
     }
 
-    fn learn_servers(&mut self, record: &Record) {
+    /// Says whether names are where the record has them.
+    fn learn_servers(&mut self, record: &Record) -> bool {
         match record {
             Record::Admit(parcel) => {
-                if let Some(server) = parcel.server {
-                    self.bind(parcel.name.clone(), server);
-                }
                 if parcel.redirects > 0 {
                     let url = parcel.url.clone();
                     self.redirected.insert(url, parcel.redirects);
                 }
+                return match parcel.server {
+                    Some(server) => self.bind(&parcel.name, server),
+                    None => !self.servers.contains_key(&parcel.name),
+                };
             }
             Record::Names(servers, redirected) => {
                 for (name, server) in servers {
-                    self.bind(name.clone(), *server);
+                    self.bind(name, *server);
                 }
                 self.redirected.extend(redirected.iter().cloned());
             }
             Record::Row(Unit::Server(server), bytes) => {
                 // what cannot be read is not taken either
                 let Ok(package) = storage::Package::decode(bytes) else {
-                    return;
+                    return true;
                 };
                 for host in &package.hosts {
                     if let Ok(url) = Url::parse(&host.name) {
-                        self.bind(name_of(&url).into(), *server);
+                        self.bind(&name_of(&url).into(), *server);
                     }
                 }
             }
             _ => {}
         }
+        true
     }
 
-    /// A name is where the fleet says. It stays there: the first word counts.
-    fn bind(&mut self, name: Text, server: IpAddr) {
-        self.servers.entry(name).or_insert(server);
+    /// A name is where the fleet says. It stays there: the first word counts. Whether this is it.
+    fn bind(&mut self, name: &Text, server: IpAddr) -> bool {
+        if let Some(&bound) = self.servers.get(name) {
+            return bound == server;
+        }
+        self.servers.insert(name.clone(), server);
+        self.bound.push((name.clone(), server));
+        true
     }
 
     /// Where the names are whose URLs we have.
@@ -192,9 +237,11 @@ impl Seam {
             match output {
                 Output::Write(number, records) => self.commits.push_back(Commit {
                     number,
-                    records,
                     own: false,
                     misplaced: HashSet::new(),
+                    bound: Vec::new(),
+                    judging: Judging::of(&records),
+                    records,
                 }),
                 Output::Open(Unit::Server(server), from) => self.orders.push(Order::Open {
                     server,
@@ -207,7 +254,10 @@ impl Seam {
                 // registers have no pages, and pages go with the record that says so
                 Output::Open(..) | Output::Close(..) | Output::Forget(_) => {}
                 Output::Reset => self.over = true,
-                Output::Survey(token, from) => self.surveys.push_back((token, from)),
+                Output::Survey(token, from) => {
+                    let (written, _) = self.fleet.commits();
+                    self.surveys.push_back((token, from, written));
+                }
                 Output::Recall(numbers) => self.recalls.push_back(numbers),
                 wish => self.wishes.push(wish),
             }
@@ -310,19 +360,46 @@ impl Seam {
 
     /// Whether something is to be committed, or the store to be asked.
     pub fn has_commits(&self) -> bool {
-        !self.commits.is_empty() || !self.surveys.is_empty() || !self.recalls.is_empty()
+        let first = self.commits.front();
+        first.is_some_and(|commit| !matches!(commit.judging, Judging::UnderWay))
+            || !self.surveys.is_empty()
+            || !self.recalls.is_empty()
     }
 
+    /// A question that can be answered: all that was committed before it was asked is on disk.
     pub(crate) fn next_survey(&mut self) -> Option<(Token, u64)> {
-        self.surveys.pop_front()
+        let (_, on_disk) = self.fleet.commits();
+        let next = self.surveys.pop_front_if(|(.., after)| *after <= on_disk);
+        next.map(|(token, from, _)| (token, from))
+    }
+
+    /// A commit whose URLs can be judged before it is taken; [`Seam::judged`] is to follow.
+    pub(crate) fn next_to_judge(&mut self) -> Option<(u64, Arc<Vec<Record>>)> {
+        let mut commits = self.commits.iter_mut();
+        let commit = commits.find(|commit| matches!(commit.judging, Judging::Ahead))?;
+        commit.judging = Judging::UnderWay;
+        Some((commit.number, Arc::clone(&commit.records)))
+    }
+
+    /// It may have been taken meanwhile.
+    pub(crate) fn judged(&mut self, number: u64, verdicts: Vec<Verdict>) {
+        let mut commits = self.commits.iter_mut();
+        if let Some(commit) = commits.find(|commit| commit.number == number) {
+            commit.judging = Judging::Done(verdicts);
+        }
     }
 
     pub(crate) fn next_recall(&mut self) -> Option<Vec<u64>> {
         self.recalls.pop_front()
     }
 
-    pub(crate) fn next_commit(&mut self) -> Option<Commit> {
-        let mut commit = self.commits.pop_front()?;
+    /// The next commit; if it can wait, only one that nobody is judging. What the archivist writes waits for nothing.
+    pub(crate) fn next_commit(&mut self, can_wait: bool) -> Option<Commit> {
+        let with_rows = self.with_rows;
+        let mut commit = self.commits.pop_front_if(|commit| {
+            let is_judged = !matches!(commit.judging, Judging::UnderWay);
+            is_judged || !can_wait || commit.number <= with_rows
+        })?;
         if is_checkpoint(&commit.records) {
             // it stands for what was said of names as well
             let servers = self.servers.iter().map(|(n, s)| (n.clone(), *s));
@@ -332,16 +409,19 @@ impl Seam {
         }
         for (place, record) in commit.records.iter().enumerate() {
             // where our own pages are is known
-            if !commit.own || matches!(record, Record::Admit(_)) {
-                self.learn_servers(record);
-            }
-            if let Record::Admit(parcel) = record
-                && self.server(&parcel.name) != parcel.server
-            {
+            let is_known = commit.own && !matches!(record, Record::Admit(_));
+            if !is_known && !self.learn_servers(record) {
                 commit.misplaced.insert(place);
             }
         }
+        commit.bound = std::mem::take(&mut self.bound);
         Some(commit)
+    }
+
+    /// Whether the next commit has to be made with what the archivist writes at present.
+    pub(crate) fn has_rows(&self) -> bool {
+        let next = self.commits.front();
+        next.is_some_and(|commit| commit.number <= self.with_rows)
     }
 
     pub(crate) fn redirected(&self) -> &BTreeMap<Text, u8> {
@@ -368,13 +448,21 @@ impl Seam {
         for commit in self.commits.range_mut(before..) {
             commit.own = true;
         }
+        self.with_rows = self.fleet.commits().0;
     }
 
-    /// URLs that no page of ours names.
+    /// URLs that no page of ours names, and that the archivist writes.
     pub(crate) fn found(&mut self, parcels: Vec<Parcel>) {
         if !parcels.is_empty() {
-            self.hear(self.now, Input::Seeds(parcels));
+            self.give(parcels);
+            self.with_rows = self.fleet.commits().0;
         }
+    }
+
+    /// URLs that somebody gives to the fleet; which of the protocol's commits has them.
+    pub(crate) fn give(&mut self, parcels: Vec<Parcel>) -> u64 {
+        self.hear(self.now, Input::Seeds(parcels));
+        self.fleet.commits().0
     }
 
     /// Something for the owner of another host.

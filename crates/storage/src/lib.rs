@@ -12,10 +12,11 @@ pub use archive::{Archive, ArchiveId, Place};
 pub use error::{Error, Result};
 pub use store::{
     ARCHIVES_LIMIT, Admission, ArchiveNumber, Batch, Candidate, Causes, Damage, Durability,
-    ENTRY_LIMIT, HostId, HostRow, MEMO_LIMIT, Mark, NOTE_LIMIT, NOTES_LIMIT, Observation,
-    Observations, Order, Outcome, PACKAGE_LIMIT, Package, PackedPage, PageAddress, PageBrief,
-    PageEntry, PageId, PageRow, PageState, Position, RECORD_LIMIT, REQUISITE, Reader, Selected,
-    StateCounts, Store, StoreOptions, Totals, URL_LIMIT, Unpacked, Wanted, is_in_use, log_end,
+    ENTRY_LIMIT, Fingerprint, Fingerprints, HostId, HostRow, MEMO_LIMIT, Mark, NOTE_LIMIT,
+    NOTES_LIMIT, Observation, Observations, Order, Outcome, PACKAGE_LIMIT, Package, PackedPage,
+    PageAddress, PageBrief, PageEntry, PageId, PageRow, PageState, Position, RECORD_LIMIT,
+    REQUISITE, Reader, Selected, StateCounts, Store, StoreOptions, Totals, URL_LIMIT, Unpacked,
+    Wanted, is_in_use, log_end,
 };
 
 /// Milliseconds since the Unix epoch, given by the caller.

@@ -33,7 +33,7 @@ use std::thread::JoinHandle;
 pub use admission::{Admission, Candidate, PageAddress, REQUISITE, URL_LIMIT};
 pub use archives::{ARCHIVES_LIMIT, ArchiveNumber};
 pub use brief::{MEMO_LIMIT, PageBrief};
-pub use directory::is_in_use;
+pub use directory::{Fingerprint, Fingerprints, is_in_use};
 pub use ground::{HostId, PageId};
 pub use host::HostRow;
 pub use note::NOTE_LIMIT;
@@ -275,33 +275,58 @@ impl Store {
     ///
     /// On an error (an unknown host, a URL beyond [`URL_LIMIT`]) no candidate is admitted.
     pub fn admit(&mut self, candidates: &[Candidate]) -> Result<Vec<Admission>> {
+        self.expect_room(candidates)?;
+        let admissions = candidates.iter().map(|candidate| {
+            let fingerprint = self.fingerprints().of(candidate.key);
+            self.enter(fingerprint, candidate)
+        });
+        Ok(admissions.collect())
+    }
+
+    /// As [`Store::admit`], for one whose key was fingerprinted before.
+    pub fn admit_as(
+        &mut self,
+        fingerprint: Fingerprint,
+        candidate: &Candidate,
+    ) -> Result<Admission> {
+        self.expect_room(std::slice::from_ref(candidate))?;
+        Ok(self.enter(fingerprint, candidate))
+    }
+
+    fn expect_room(&self, candidates: &[Candidate]) -> Result<()> {
         for candidate in candidates {
             at_most("a URL", candidate.url.len(), URL_LIMIT)?;
             self.expect_host(candidate.host)?;
         }
         let room = (u32::MAX - 1 - self.page_count()) as usize;
-        at_most("a list of new pages", candidates.len(), room)?;
-        let mut next = self.page_count();
-        let mut admissions = Vec::with_capacity(candidates.len());
-        for candidate in candidates {
-            let fingerprint = self.reader.key.fingerprint(candidate.key);
-            if let Some(known) = self.seen.insert(fingerprint, next) {
-                admissions.push(Admission::Known(PageId(known)));
-                continue;
-            }
-            let url_offset = self.urls_end + self.new_urls.len() as u64;
-            admission::Slot::new(candidate, fingerprint, url_offset).encode(&mut self.new_slots);
-            self.new_urls.extend_from_slice(candidate.url.as_bytes());
-            self.new_urls.push(b'\n');
-            admissions.push(Admission::New(PageId(next)));
-            next += 1;
+        at_most("a list of new pages", candidates.len(), room)
+    }
+
+    fn enter(&mut self, Fingerprint(fingerprint): Fingerprint, candidate: &Candidate) -> Admission {
+        let next = self.page_count();
+        if let Some(known) = self.seen.insert(fingerprint, next) {
+            return Admission::Known(PageId(known));
         }
-        Ok(admissions)
+        let url_offset = self.urls_end + self.new_urls.len() as u64;
+        admission::Slot::new(candidate, fingerprint, url_offset).encode(&mut self.new_slots);
+        self.new_urls.extend_from_slice(candidate.url.as_bytes());
+        self.new_urls.push(b'\n');
+        Admission::New(PageId(next))
+    }
+
+    /// Makes fingerprints for this store.
+    pub fn fingerprints(&self) -> Fingerprints {
+        Fingerprints(self.reader.key)
     }
 
     /// The page with this canonical key.
     pub fn find(&self, key: &str) -> Option<PageId> {
-        self.seen.get(self.reader.key.fingerprint(key)).map(PageId)
+        self.find_as(self.fingerprints().of(key))
+    }
+
+    /// The page whose canonical key has this fingerprint.
+    pub fn find_as(&self, fingerprint: Fingerprint) -> Option<PageId> {
+        self.seen.get(fingerprint.0).map(PageId)
     }
 
     /// The URL of a page and how it was found.

@@ -1,9 +1,11 @@
 //! How many URLs a second go from a commit at one robot to a commit at another through one nats-server.
-//! `cargo bench -p dock -- "$(scripts/get-nats-server)"`; rows for `experiments/fleet`.
+//! `cargo bench -p dock --profile dist -- "$(scripts/get-nats-server)" [stores|robots] [always|2m]`; rows for
+//! `experiments/fleet`.
 //!
 //! `stores`: what the path costs by itself. One store commits URLs for another, they are published, delivered, admitted to the
-//! other store, committed there, and acknowledged. `robots`: the same between two whole robots, with the protocol's
-//! custody, logs and receipts, scope, and keys of URLs.
+//! other store, committed there, and acknowledged. `robots`: the same between two whole robots, each a process of its own, with
+//! the protocol's custody, logs and receipts, scope, and keys of URLs. The clock runs from before the first URL is found until
+//! the receiver's keeper has heard that the last one is on disk; `settled` is when the sender had receipts for all.
 
 mod cores;
 mod robots;
@@ -11,19 +13,38 @@ mod server;
 mod stores;
 
 fn main() {
-    let Some(program) = std::env::args().skip(1).find(|word| !word.starts_with('-')) else {
+    let mut words = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'));
+    let Some(program) = words.next() else {
         // `cargo test --benches` asks for nothing
         eprintln!("usage: cargo bench -p dock -- \"$(scripts/get-nats-server)\"");
         return;
     };
+    if program == "receive" {
+        let port = words.next().and_then(|word| word.parse().ok());
+        return robots::receive(port.expect("a port"));
+    }
     println!(
-        "path,sync_interval,replicas,urls,seconds,urls_per_second,sender_us,receiver_us,server_us"
+        "path,sync_interval,replicas,urls,seconds,urls_per_second,settled,sender_us,receiver_us,server_us"
     );
-    for sync in ["always", "2m"] {
+    let wanted: Vec<String> = words.collect();
+    let all = [
+        ("always", "stores"),
+        ("always", "robots"),
+        ("2m", "stores"),
+        ("2m", "robots"),
+    ];
+    for (sync, path) in all {
+        if !wanted.iter().all(|word| [sync, path].contains(&&**word)) {
+            continue;
+        }
         let server = server::Server::start(&program, sync);
-        report("stores", sync, &stores::run(&server));
-        let server = server::Server::start(&program, sync);
-        report("robots", sync, &robots::run(&server));
+        let measured = match path {
+            "stores" => stores::run(&server),
+            _ => robots::run(&server),
+        };
+        report(path, sync, &measured);
     }
 }
 
@@ -31,6 +52,8 @@ fn main() {
 struct Measured {
     urls: u64,
     seconds: f64,
+    /// When the sender had receipts for all.
+    settled: Option<f64>,
     /// Seconds of processor time of the sender, the receiver and the server, until the last URL was committed.
     cores: Option<[f64; 3]>,
 }
@@ -39,13 +62,15 @@ fn report(path: &str, sync: &str, measured: &Measured) {
     let Measured {
         urls,
         seconds,
+        settled,
         cores,
     } = measured;
+    let settled = settled.map_or_else(String::new, |settled| format!("{settled:.2}"));
     let micros = |part: f64| format!("{:.2}", part * 1e6 / *urls as f64);
     let cores = cores.map_or_else(<[String; 3]>::default, |cores| cores.map(micros));
     let rate = *urls as f64 / seconds;
     println!(
-        "{path},{sync},1,{urls},{seconds:.2},{rate:.0},{}",
+        "{path},{sync},1,{urls},{seconds:.2},{rate:.0},{settled},{}",
         cores.join(",")
     );
 }

@@ -1,7 +1,7 @@
-//! Two whole robots and the bus between them.
+//! Two whole robots and the bus between them, each robot in a process of its own.
 
-use crate::cores;
-use crate::server::Server;
+use crate::cores::of_process;
+use crate::server::{Server, connect, layout};
 use crate::{Measured, url};
 use bus::Bus;
 use bus::nats::Nats;
@@ -14,16 +14,22 @@ use fleet::record::Shared;
 use fleet::robot::Settings;
 use robot::config::Config;
 use robot::{Berth, Crawl, Sight, Until, start_in_fleet};
-use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 const FLEET: GroupId = GroupId(1);
+const SENDER: u64 = 1;
+const RECEIVER: u64 = 2;
 const URLS: u64 = 600_000;
-/// Given at a time, as from as many pages.
+/// Found at a time, as on as many pages as the archivist writes at a time.
 const TOGETHER: usize = 5_000;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// So often that is found before the first of it is on disk: whoever finds URLs waits for their pages to be written.
+const AHEAD: usize = 4;
+/// A status is copied whole: whoever watches should leave the robots their cores.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 /// A limit for a run that hangs.
 const LIMIT: Duration = Duration::from_mins(3);
 
@@ -41,18 +47,25 @@ async fn found(bus: &Nats) {
     }
 }
 
-/// A robot with a runtime of its own, so that its threads can be told apart.
-fn start(number: u64, server: &Server, at: &std::path::Path) -> (Crawl, Sight, Runtime) {
+struct Running {
+    crawl: Crawl,
+    sight: Sight,
+    _runtime: Runtime,
+    _directory: tempfile::TempDir,
+}
+
+fn start(number: u64, port: u16) -> Running {
+    let directory = tempfile::tempdir().expect("a directory");
     let runtime = Runtime::new().expect("a runtime");
-    let bus = runtime.block_on(server.connect());
-    if number == 1 {
+    let bus = runtime.block_on(connect(port, &layout()));
+    if number == SENDER {
         runtime.block_on(found(&bus));
     }
     let mut config = Config {
         seeds: vec!["http://www.host-000.example/".to_owned().into()],
         ..Config::default()
     };
-    config.data.0 = at.into();
+    config.data.0 = directory.path().into();
     config.scope.suffixes = vec!["example".into()];
     config.fetch.allow_networks = vec!["127.0.0.0/8".into()];
     // nothing is fetched
@@ -66,75 +79,117 @@ fn start(number: u64, server: &Server, at: &std::path::Path) -> (Crawl, Sight, R
     let sight = mooring.sight.clone();
     let crawl = start_in_fleet(&config, Until::Stopped, berth).expect("a robot");
     dock::serve(bus, mooring, runtime.handle().clone()).expect("a thread");
-    (crawl, sight, runtime)
+    Running {
+        crawl,
+        sight,
+        _runtime: runtime,
+        _directory: directory,
+    }
 }
 
-/// Whether both have settled a plan with both.
-fn is_seated(sight: &Sight) -> bool {
-    let seated = |plan: &Plan| plan.seats.len() == 2;
-    sight.look(|seam| seam.protocol().plans().any(|plan| seated(&plan.0))) == Some(true)
+impl Running {
+    fn stop(self) {
+        self.crawl.stop();
+        self.crawl.wait().expect("it ends");
+    }
+
+    /// Whether it knows a plan with both.
+    fn is_seated(&self) -> bool {
+        let seated = |plan: &Plan| plan.seats.len() == 2;
+        let look = |seam: &robot::seam::Seam| seam.protocol().plans().any(|plan| seated(&plan.0));
+        self.sight.look(look) == Some(true)
+    }
 }
 
-/// Processor time so far of the sender, the receiver and the server.
-fn spent(threads: &[BTreeSet<u32>; 2], server: &Server) -> [f64; 3] {
-    let [sender, receiver] = threads.each_ref().map(cores::of_threads);
-    [sender, receiver, cores::of_process(server.process())]
+fn wait(what: &str, pause: Duration, is_so: impl Fn() -> bool) {
+    let until = Instant::now() + LIMIT;
+    while !is_so() {
+        assert!(Instant::now() < until, "{what}: not in time");
+        std::thread::sleep(pause);
+    }
+}
+
+/// The receiver, in a process of its own: says when it is seated and when it has committed all, and ends when nobody
+/// speaks to it any more.
+pub fn receive(port: u16) {
+    let robot = start(RECEIVER, port);
+    wait("seats", BETWEEN_LOOKS, || robot.is_seated());
+    println!("seated");
+    wait("URLs", BETWEEN_LOOKS, || {
+        let status = robot.crawl.status();
+        assert_eq!(status.trapped, 0, "these URLs lead into no trap");
+        status.pages_known >= URLS
+    });
+    println!("all");
+    let _ = std::io::stdin().read(&mut [0]);
+    robot.stop();
+}
+
+/// The receiver's process; with it go its words, and its end.
+fn spawn_receiver(port: u16) -> (Child, impl FnMut(&str)) {
+    let program = std::env::current_exe().expect("this program");
+    let mut child = Command::new(program)
+        .args(["receive", &port.to_string()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a process");
+    let mut words = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let hear = move |expected: &str| {
+        let word = words.next().expect("the receiver lives").expect("a line");
+        assert_eq!(word, expected);
+    };
+    (child, hear)
 }
 
 pub fn run(server: &Server) -> Measured {
-    let directories = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
-    let (first, sight, _sending) = start(1, server, directories[0].path());
-    // whoever gives the URLs works for the sender
-    let sender = cores::threads();
-    let (second, other, _receiving) = start(2, server, directories[1].path());
-    let receiver = &cores::threads() - &sender;
-    let threads = [sender, receiver];
-    let until = Instant::now() + LIMIT;
-    let wait = |what: &str, is_so: &dyn Fn() -> bool| {
-        while !is_so() {
-            assert!(Instant::now() < until, "{what}: not in time");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    };
-    wait("seats", &|| is_seated(&sight) && is_seated(&other));
+    let robot = start(SENDER, server.port());
+    let (mut receiver, mut hear) = spawn_receiver(server.port());
+    wait("seats", BETWEEN_LOOKS, || robot.is_seated());
+    hear("seated");
     std::thread::sleep(Duration::from_secs(3));
-    // those that are the second robot's
-    let plan = sight.look(|seam| seam.protocol().plans().next().cloned());
-    let plan = plan.flatten().expect("a plan");
-    let foreign = (0..).map(url).filter(|(_, server, _)| {
-        plan.0.owner(Unit::Server(*server), None) == Some(Member::Robot(RobotId(2)))
-    });
-    let parcels: Vec<Parcel> = foreign
-        .take(URLS as usize)
-        .map(|(name, server, url)| {
-            let mut parcel = Parcel::new(name.into(), url.into());
-            parcel.server = Some(server);
-            parcel
-        })
-        .collect();
-    let earlier = spent(&threads, server);
+    let parcels = parcels(&robot.sight);
+    let processes = [std::process::id(), receiver.id(), server.child.id()];
+    let earlier = processes.map(of_process);
     let begun = Instant::now();
+    let mut commits = Vec::new();
     for some in parcels.chunks(TOGETHER) {
-        sight.give(some.iter().cloned());
+        if let Some(at) = commits.len().checked_sub(AHEAD) {
+            let is_on_disk = || robot.sight.look(|seam| seam.protocol().commits().1) >= commits[at];
+            wait("commits", Duration::from_millis(1), is_on_disk);
+        }
+        commits.push(robot.sight.give(some.iter().cloned()));
     }
-    // a status is copied whole: whoever watches should leave the robots their cores
-    let had = || {
-        std::thread::sleep(BETWEEN_LOOKS);
-        let status = second.status();
-        status.pages_known + status.trapped
-    };
-    wait("URLs", &|| had() >= URLS);
+    hear("all");
     let seconds = begun.elapsed().as_secs_f64();
-    let now = spent(&threads, server);
-    let trapped = second.status().trapped;
-    assert_eq!(trapped, 0, "these URLs lead into no trap");
-    for crawl in [first, second] {
-        crawl.stop();
-        crawl.wait().expect("it ends");
-    }
+    let now = processes.map(of_process);
+    wait("receipts", BETWEEN_LOOKS, || {
+        robot.sight.look(|seam| seam.protocol().in_custody()) == Some(0)
+    });
+    let settled = begun.elapsed().as_secs_f64();
+    drop(receiver.stdin.take());
+    assert!(receiver.wait().expect("it ran").success());
+    robot.stop();
     Measured {
         urls: URLS,
         seconds,
+        settled: Some(settled),
         cores: Some(std::array::from_fn(|part| now[part] - earlier[part])),
     }
+}
+
+/// Those that are the second robot's.
+fn parcels(sight: &Sight) -> Vec<Parcel> {
+    let plan = sight.look(|seam| seam.protocol().plans().next().cloned());
+    let plan = plan.flatten().expect("a plan");
+    let foreign = (0..).map(url).filter(|(_, server, _)| {
+        plan.0.owner(Unit::Server(*server), None) == Some(Member::Robot(RobotId(RECEIVER)))
+    });
+    let parcels = foreign
+        .take(URLS as usize)
+        .map(|(name, server, url)| Parcel {
+            server: Some(server),
+            ..Parcel::new(name.into(), url.into())
+        });
+    parcels.collect()
 }

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 pub struct Server {
-    child: Child,
+    pub child: Child,
     port: u16,
     _directory: tempfile::TempDir,
 }
@@ -43,29 +43,31 @@ impl Server {
         }
     }
 
-    /// Its process.
-    pub fn process(&self) -> u32 {
-        self.child.id()
+    pub fn port(&self) -> u16 {
+        self.port
     }
+}
 
-    /// A connection, as soon as there is one.
-    pub async fn connect(&self) -> Nats {
-        let access = Access::new(&format!("nats://127.0.0.1:{}", self.port)).expect("an address");
-        let layout = Layout {
-            replicas: 1,
-            // small disks have to do
-            key_bytes: 64 << 20,
-            queue_bytes: 1 << 30,
-            log_bytes: 2 << 30,
-            object_bytes: 256 << 20,
-            ..Layout::default()
-        };
-        loop {
-            let names = Names::new("web").expect("a name");
-            match Nats::connect(&access, names, layout.clone(), GroupId(1)).await {
-                Ok(nats) => return nats,
-                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
-            }
+/// Small disks have to do.
+pub fn layout() -> Layout {
+    Layout {
+        replicas: 1,
+        key_bytes: 64 << 20,
+        queue_bytes: 1 << 30,
+        log_bytes: 2 << 30,
+        object_bytes: 256 << 20,
+        ..Layout::default()
+    }
+}
+
+/// A connection, as soon as there is one.
+pub async fn connect(port: u16, layout: &Layout) -> Nats {
+    let access = Access::new(&format!("nats://127.0.0.1:{port}")).expect("an address");
+    loop {
+        let names = Names::new("web").expect("a name");
+        match Nats::connect(&access, names, layout.clone(), GroupId(1)).await {
+            Ok(nats) => return nats,
+            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
 }

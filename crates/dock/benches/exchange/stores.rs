@@ -1,6 +1,6 @@
 //! Two stores and the bus between them.
 
-use crate::server::Server;
+use crate::server::{Server, connect, layout};
 use crate::{Measured, url};
 use bus::{Arrival, Bus};
 use fleet::identity::{GroupId, Member, RobotId, Session};
@@ -46,8 +46,8 @@ fn parcels(message: u64) -> Vec<(u64, Cargo)> {
 
 pub fn run(server: &Server) -> Measured {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let sender = runtime.block_on(server.connect());
-    let receiver = runtime.block_on(server.connect());
+    let sender = runtime.block_on(connect(server.port(), &layout()));
+    let receiver = runtime.block_on(connect(server.port(), &layout()));
     runtime
         .block_on(sender.init(&[GroupId(1)]))
         .expect("streams");
@@ -113,6 +113,7 @@ pub fn run(server: &Server) -> Measured {
     Measured {
         urls,
         seconds,
+        settled: None,
         cores: None,
     }
 }

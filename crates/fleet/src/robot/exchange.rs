@@ -10,11 +10,12 @@ use crate::io::{Delivery, Outcome, Output};
 use crate::parcel::{Batch, Cargo, Message, Origin, Parcel, Receipt, Subject, To};
 use crate::plan::Version;
 use crate::record::Record;
+use crate::sent::Print;
 use crate::wire::limits;
 
 /// Most entries in one message, and about so many bytes.
 const BATCH: usize = limits::ENTRIES;
-const BATCH_BYTES: usize = 512 << 10;
+const BATCH_BYTES: usize = 1 << 20;
 /// Receivers with newer or older plans than the sender may pass a batch on twice beyond the
 /// levels of the tree.
 const EXTRA_HOPS: usize = 2;
@@ -211,33 +212,33 @@ impl Robot {
     /// A URL that was found here. Whoever was told of it once has it.
     pub(super) fn dispatch(&mut self, mut parcel: Parcel) {
         parcel.server = parcel.server.or_else(|| self.server_of(&parcel.name));
-        let told = self.was_sent(&parcel, false);
-        if told && !matches!(self.route(parcel.unit()), Route::Mine) {
-            self.tally.known_sent += 1;
-            return;
-        }
-        self.pass_to_owner(parcel);
+        self.pass(parcel, true);
     }
 
-    /// A URL that was found here, or is on its way through a register of ours.
+    /// A URL that is on its way through a register of ours.
     pub(super) fn pass_to_owner(&mut self, parcel: Parcel) {
-        match self.route(parcel.unit()) {
-            Route::Mine => self.take(parcel),
-            Route::Refused => self.tally.refused += 1,
-            Route::To(_) | Route::Unknown => {
-                let bound = parcel.server.is_some();
-                if self.was_sent(&parcel, bound) {
-                    self.tally.known_sent += 1;
-                } else {
-                    self.send(Cargo::Url(parcel));
-                }
-            }
-        }
+        self.pass(parcel, false);
     }
 
-    /// Whether its next holder has the URL already. An errand may be asked for again.
-    fn was_sent(&self, parcel: &Parcel, bound: bool) -> bool {
-        parcel.errand.is_none() && self.sent.knows(&parcel.name, &parcel.url, bound)
+    /// To its owner, unless that one was told of it, or its register if it was `found` here. An errand may be asked for
+    /// again.
+    fn pass(&mut self, parcel: Parcel, found: bool) {
+        let route = self.route(parcel.unit());
+        if let Route::Mine = route {
+            return self.take(parcel);
+        }
+        let bound = parcel.server.is_some();
+        let print = Print::of(&parcel.name, &parcel.url);
+        let was_sent = |bound| parcel.errand.is_none() && self.sent.knows(print, bound);
+        if found && was_sent(false) {
+            self.tally.known_sent += 1;
+        } else if let Route::Refused = route {
+            self.tally.refused += 1;
+        } else if was_sent(bound) {
+            self.tally.known_sent += 1;
+        } else {
+            self.send(Cargo::Url(parcel));
+        }
     }
 
     /// Into custody, in this commit.
@@ -285,11 +286,12 @@ impl Robot {
             for entries in messages(all) {
                 let numbers: Vec<u64> = entries.iter().map(|(number, _)| *number).collect();
                 for &number in &numbers {
-                    let again = self.outbox.get(number).is_some_and(|k| k.sent.is_some());
+                    let again = self.outbox.publishing(number, subject, self.now);
                     self.tally.sent_again += u64::from(again);
                     self.tally.sent += u64::from(!again);
-                    self.outbox.publishing(number, subject, self.now);
-                    self.put_away(number);
+                    if again {
+                        self.put_away(number);
+                    }
                 }
                 let batch = Batch {
                     origin: Origin { session, reply },

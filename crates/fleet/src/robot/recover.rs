@@ -14,6 +14,7 @@ use crate::counts::Observation;
 use crate::identity::Unit;
 use crate::parcel::Cargo;
 use crate::record::{Checkpoint, Record, is_checkpoint};
+use crate::sent::Print;
 use crate::wire::{decode, encode};
 
 impl Robot {
@@ -223,7 +224,7 @@ impl Robot {
             && parcel.errand.is_none()
         {
             let bound = parcel.server.is_some();
-            self.sent.enter(&parcel.name, &parcel.url, bound);
+            self.sent.enter(Print::of(&parcel.name, &parcel.url), bound);
         }
     }
 }

@@ -11,7 +11,7 @@ pub const MESSAGE: usize = 4 << 20;
 /// Most bytes under a key.
 pub const VALUE: usize = 1 << 20;
 /// Most entries of a batch, and of a receipt.
-pub const ENTRIES: usize = 1_024;
+pub const ENTRIES: usize = 4_096;
 /// Most pieces of a package.
 pub const PIECES: u32 = 1 << 16;
 /// Most members of a group.
@@ -122,7 +122,9 @@ fn parcel(parcel: &Parcel) -> Result<(), WireError> {
 
 fn text(what: &'static str, text: &str, most: usize) -> Result<(), WireError> {
     within(what, text.len(), most)?;
-    if text.is_empty() || text.contains(char::is_control) {
+    // most are plain, and that is quickly seen
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if text.is_empty() || !is_plain && text.contains(char::is_control) {
         return Err(WireError::Text);
     }
     Ok(())

@@ -3,12 +3,12 @@
 
 use super::Archivist;
 use crate::config::Config;
+use crate::judging::{Judge, Judged, Verdict, absolute};
 use crate::message::{Arrived, Found, Of, Stored};
 use crate::moving;
 use crate::offline;
 use crate::reading::Rules;
-use crate::seam::{self, Seam, name_of};
-use fetch::AddressRules;
+use crate::seam::{self, Judging, Seam, name_of};
 use fleet::counts::Reading;
 use fleet::identity::Unit;
 use fleet::io::{Input, Token};
@@ -17,11 +17,10 @@ use fleet::parcel::{Errand, Parcel};
 use fleet::record::{Record, is_checkpoint};
 use fleet::robot::Share;
 use fleet::wire::limits;
-use frontier::key::parse_link;
-use frontier::robots::{Fetched, MAX_REDIRECTS, Standing};
+use frontier::robots::{Fetched, Standing};
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use storage::{
     Admission, ArchiveId, Batch, Candidate, HostId, PageId, PageRow, PageState, REQUISITE, Time,
 };
@@ -29,6 +28,8 @@ use url::{Position, Url};
 
 /// Pages that are looked through at a time for a snapshot: some milliseconds.
 const AT_ONCE: u32 = 512;
+/// About so many of the fleet's records are committed at a time: what comes first is sent while the rest is written.
+const TOGETHER: usize = 16_384;
 
 /// A seam that several share.
 pub type SharedSeam = Arc<Mutex<Seam>>;
@@ -38,7 +39,7 @@ pub(super) struct Membership {
     seam: SharedSeam,
     config: Config,
     rules: Arc<Rules>,
-    addresses: AddressRules,
+    judge: Arc<Judge>,
     /// The archive of this robot.
     own: Option<ArchiveId>,
     /// URLs of the write at hand that are not known here.
@@ -64,15 +65,6 @@ pub(crate) fn lock(seam: &SharedSeam) -> MutexGuard<'_, Seam> {
     seam.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What relative URLs are relative to.
-static NOWHERE: LazyLock<Url> = LazyLock::new(|| Url::parse("http://invalid/").expect("a URL"));
-
-fn absolute(url: &str) -> Option<Url> {
-    let parsed = parse_link(&NOWHERE, url).ok()?;
-    // as it was sent, so that nothing relative slips in
-    (parsed.as_str() == url).then_some(parsed)
-}
-
 impl Archivist {
     /// Shares the work with others. The store is the one that the seam was made with.
     pub fn in_fleet(
@@ -83,7 +75,11 @@ impl Archivist {
         own: Option<ArchiveId>,
     ) -> storage::Result<Self> {
         let mut member = Membership {
-            addresses: crate::crawl::address_rules(config).unwrap_or_default(),
+            judge: Arc::new(Judge::new(
+                rules.clone(),
+                crate::crawl::address_rules(config).unwrap_or_default(),
+                self.store.fingerprints(),
+            )),
             config: config.clone(),
             rules,
             own,
@@ -95,8 +91,8 @@ impl Archivist {
             seam,
         };
         for (url, &redirects) in lock(&member.seam).redirected() {
-            let key = absolute(url).map(|url| member.rules.canonical.key(&url));
-            if let Some(page) = key.and_then(|key| self.store.find(&key)) {
+            let key = absolute(url).map(|url| member.judge.fingerprint(&url));
+            if let Some(page) = key.and_then(|key| self.store.find_as(key)) {
                 member.redirects.insert(page, redirects);
             }
         }
@@ -105,6 +101,11 @@ impl Archivist {
         }
         self.member = Some(Box::new(member));
         Ok(self)
+    }
+
+    /// Who judges what others send.
+    pub(crate) fn judge(&self) -> Option<Arc<Judge>> {
+        self.member.as_ref().map(|member| member.judge.clone())
     }
 
     /// Calls this whenever the fleet may want something after a commit.
@@ -228,19 +229,41 @@ impl Archivist {
         seam.run_errand(&robots, errand);
     }
 
-    /// Takes all that the fleet wants committed into the batch; says up to which of its numbers.
+    /// Takes what the fleet wants committed into the batch, much of it at a time or `all`; says up to which of its
+    /// numbers.
     pub(super) fn take_commits(
         &mut self,
+        all: bool,
         batch: &mut Batch,
         stored: &mut Stored,
     ) -> storage::Result<Option<u64>> {
         let mut last = None;
-        while let Some(commit) = (self.member.as_ref()).and_then(|m| lock(&m.seam).next_commit()) {
+        let mut records = 0;
+        while let Some(member) = &self.member {
+            let commit = {
+                let mut seam = lock(&member.seam);
+                if records >= TOGETHER && !all && !seam.has_rows() {
+                    break;
+                }
+                seam.next_commit(!all)
+            };
+            let Some(commit) = commit else { break };
+            records += commit.records.len();
+            let bound = (commit.bound.into_iter()).map(|(name, server)| (name.to_string(), server));
+            stored.fleet.servers.extend(bound);
+            let verdicts = match commit.judging {
+                Judging::Done(verdicts) => verdicts,
+                _ => member.judge.all(&commit.records),
+            };
+            let mut verdicts = verdicts.into_iter();
             for (place, record) in commit.records.iter().enumerate() {
                 match record {
                     Record::Admit(parcel) => {
-                        let misplaced = commit.misplaced.contains(&place);
-                        self.receive((parcel, misplaced), batch, stored)?;
+                        let mut verdict = verdicts.next().unwrap_or(Err("not judged"));
+                        if commit.misplaced.contains(&place) {
+                            verdict = verdict.and(Err("the fleet has the name at another server"));
+                        }
+                        self.receive(parcel, verdict, batch, stored)?;
                     }
                     // our own rows are in the batch
                     Record::Row(Unit::Server(server), bytes) if !commit.own => {
@@ -353,17 +376,22 @@ impl Archivist {
         }
     }
 
-    /// A URL that is ours by the fleet's plan. A peer is not trusted: all is judged again.
+    /// A URL that is ours by the fleet's plan, and what is thought of it.
     fn receive(
         &mut self,
-        (parcel, misplaced): (&Parcel, bool),
+        parcel: &Parcel,
+        verdict: Verdict,
         batch: &mut Batch,
         stored: &mut Stored,
     ) -> storage::Result<()> {
         let Some(member) = &self.member else {
             return Ok(());
         };
-        let (url, server) = match member.judge(parcel, misplaced) {
+        let Judged {
+            url,
+            fingerprint,
+            referrer,
+        } = match verdict {
             Ok(judged) => judged,
             Err(why) => {
                 stored.fleet.refused += 1;
@@ -371,14 +399,11 @@ impl Archivist {
                 return Ok(());
             }
         };
-        let errand = parcel.errand.as_ref();
-        stored.fleet.servers.push((parcel.name.to_string(), server));
-        if let Some(errand) = errand {
+        if let Some(errand) = &parcel.errand {
             return self.receive_errand(parcel, errand, url, stored);
         }
-        let key = member.rules.canonical.key(&url);
         let at = Time::try_from(parcel.found).unwrap_or(0);
-        if let Some(known) = self.store.find(&key) {
+        if let Some(known) = self.store.find_as(fingerprint) {
             let dated = parcel.dated.map(|dated| (known, dated as f64 / 1e3));
             stored.signals.extend(dated);
             return self.take_back(known, &url, batch, stored);
@@ -388,18 +413,17 @@ impl Archivist {
             stored.trapped += 1;
             return Ok(());
         }
-        let referrer = parcel.referrer.as_deref().and_then(absolute);
-        let referrer = referrer.map(|url| member.rules.canonical.key(&url));
         let host = self.store.host(origin)?;
         let candidate = Candidate {
-            key: &key,
+            // the fingerprint stands for it
+            key: "",
             url: url.as_str(),
             host,
             depth: parcel.depth,
-            from: referrer.and_then(|key| self.store.find(&key)),
+            from: referrer.and_then(|referrer| self.store.find_as(referrer)),
             at,
         };
-        let admitted = self.store.admit(&[candidate])?[0];
+        let admitted = self.store.admit_as(fingerprint, &candidate)?;
         if let Admission::New(page) = admitted {
             stored.pages.push((page, host));
             if parcel.depth == REQUISITE {
@@ -600,34 +624,6 @@ fn blob_of(batch: &Batch, host: HostId) -> offline::KeptHost {
 }
 
 impl Membership {
-    /// The URL and the server of what another robot sent, or why it is not taken.
-    fn judge(&self, parcel: &Parcel, misplaced: bool) -> Result<(Url, IpAddr), &'static str> {
-        let url = absolute(&parcel.url).ok_or("not a URL")?;
-        if name_of(&url) != &*parcel.name {
-            return Err("the URL is not at its name");
-        }
-        let server = parcel.server.ok_or("without a server")?;
-        let errand = parcel.errand.as_ref();
-        match errand.filter(|errand| errand.answer.is_none()) {
-            Some(errand) if errand.hops > MAX_REDIRECTS => return Err("too many redirects"),
-            None if errand.is_none() && !self.rules.is_in(&url, parcel.depth) => {
-                return Err("out of scope");
-            }
-            _ => {}
-        }
-        if !self.may_contact(server) {
-            return Err("an address that may not be contacted");
-        }
-        if misplaced {
-            return Err("the fleet has the name at another server");
-        }
-        Ok((url, server))
-    }
-
-    fn may_contact(&self, server: IpAddr) -> bool {
-        self.addresses.permits(server) && self.rules.refuses("", server).is_none()
-    }
-
     fn note_host(&mut self, host: HostId, name: &str) {
         let url = Url::parse(name).ok();
         let server = url.and_then(|url| lock(&self.seam).server(name_of(&url)));

@@ -62,8 +62,10 @@ fn commits_of_any_length_come_back_in_order() {
         records: Arc::new(known),
         own: false,
         misplaced: HashSet::new(),
+        bound: Vec::new(),
+        judging: Judging::Then,
     });
-    let commit = seam.next_commit().unwrap();
+    let commit = seam.next_commit(true).unwrap();
     let before: Vec<u64> = store.outbox_numbers().collect();
     let batch = Batch {
         outbox: entries(&commit.records),

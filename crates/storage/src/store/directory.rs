@@ -78,6 +78,21 @@ pub fn is_in_use(directory: &Path) -> bool {
 #[derive(Clone, Copy)]
 pub(crate) struct Key([u8; 16]);
 
+/// A canonical key as one store knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint(pub(crate) u128);
+
+/// Makes fingerprints for one store, wherever there is time for it.
+#[derive(Clone, Copy)]
+pub struct Fingerprints(pub(crate) Key);
+
+impl Fingerprints {
+    /// Of a canonical key.
+    pub fn of(self, key: &str) -> Fingerprint {
+        Fingerprint(self.0.fingerprint(key))
+    }
+}
+
 impl Key {
     /// Crawled URLs are hostile: without a secret key they could be made to collide.
     pub(crate) fn fingerprint(self, text: &str) -> u128 {
