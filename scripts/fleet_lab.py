@@ -4,7 +4,8 @@
     growth    1, 2, 4 and 8 robots at places with real delays, divided by links and by a hash at the same time
     join      a robot joins four at work: how long until it has its share
     near      four robots at places, servers in blocks of their own: with probes, and without, at the same time
-    away      a receiver is stopped for five minutes while others find URLs for it
+    routes    eight robots behind routers, of which five probe a server: with traced routes, and without, at the same time
+    away      a receiver is stopped for five minutes while others find URLs for it; beside it the same with the receiver there
     fresh     a budget spent by one robot, and by a fleet of three: true freshness
     leaf      a site behind a leaf node whose line to the hub is cut for a while
 
@@ -181,9 +182,9 @@ class Fleet:
         return self.ended() and all(process.returncode == 0 for process in self.robots.values())
 
     def memory(self, name):
-        """Bytes in memory."""
+        """Bytes in memory that are the process's own; pages of files come and go as the system likes."""
         with open(f"/proc/{self.robots[name].pid}/status", encoding="utf-8") as file:
-            lines = [line.split() for line in file if line.startswith("VmRSS")]
+            lines = [line.split() for line in file if line.startswith("RssAnon")]
         return 1024 * int(lines[0][1]) if lines else 0
 
     def close(self):
@@ -229,12 +230,12 @@ def places_of(count):
     return [robot * PLACES // count for robot in range(count)]
 
 
-def spread(options, scene, robots, division, delay=1.0, more_spec="", more_init=()):
+def spread(options, scene, robots, division, delay=1.0, more_spec="", more_init=(), near=0.95, routed=False):
     """A web at eight places, most links within a place, and a fleet at some of them."""
-    from fleet_net import HUB, Net
+    from fleet_net import HUB, Net, Routed
 
-    net = scene.add(Net(PLACES, places_of(robots)))
-    spec = f"hosts = 96\nlargest = {options.largest}\nsize_exponent = 0.0\nblocks = {PLACES}\nnetwork = 10\nfar_links = 8\nnear = 0.95\n{more_spec}{PLAIN}"
+    net = scene.add((Routed if routed else Net)(PLACES, places_of(robots)))
+    spec = f"hosts = 96\nlargest = {options.largest}\nsize_exponent = 0.0\nblocks = {PLACES}\nnetwork = 10\nfar_links = 8\nnear = {near}\n{more_spec}{PLAIN}"
     web = scene.add(Web(options, scene.directory, spec, enter=net.enter("web")))
     nats = scene.add(Nats(options, scene.directory, host="0.0.0.0", enter=net.enter("hub")))
     config = (
@@ -247,10 +248,10 @@ def spread(options, scene, robots, division, delay=1.0, more_spec="", more_init=
     return net, web, nats, fleet, f"nats://{HUB}:4222"
 
 
-def one_size(options, robots, division, results, scenario="growth", named=None, more_spec="", more_init=()):
+def one_size(options, robots, division, results, scenario="growth", named=None, **more):
     delay = 1.0
     with Scene() as scene:
-        net, web, nats, fleet, address = spread(options, scene, robots, division, delay, more_spec, more_init)
+        net, web, nats, fleet, address = spread(options, scene, robots, division, delay, **more)
         for number in range(1, robots + 1):
             fleet.join(f"robot-{number}", "--once", enter=net.enter(f"robot-{number}"), nats=address)
         ended = fleet.wait(420)
@@ -272,6 +273,8 @@ def one_size(options, robots, division, results, scenario="growth", named=None, 
             "second_half_rtt_ms": mean_rtt([v for v in visits if int(v["start"]) > half]),
             "divisions": fleet.tally("divisions"), "moved": fleet.tally("handed"),
             "probed": sum(report["probed"] for report in fleet.lives.values()),
+            "traced": sum(report["traced"] for report in fleet.lives.values()),
+            "untraced": sum(report["untraced"] for report in fleet.lives.values()),
             "lives": sum(life > 0 for _, life in fleet.lives), "ended": ended,
         }
         row(**result)
@@ -296,13 +299,34 @@ def beside_each_other(threads):
         thread.join()
 
 
+def compare(options, robots, scenario, ways, **more):
+    """The same crawl with other arguments of `init`, at the same time; every server is in a block of its own."""
+    results = {}
+
+    def one(named, init):
+        one_size(options, robots, "links", results, scenario, named, more_spec="apart = true\n", more_init=init, **more)
+
+    beside_each_other([threading.Thread(target=one, args=way) for way in ways.items()])
+    return results
+
+
+def routes(options):
+    """Links go anywhere, so that distances alone tell where a server belongs."""
+    ways = {"routes": ("--traces-per-minute", "60"), "probes": ("--traces-per-minute", "0")}
+    results = compare(options, 8, "routes", ways, near=1 / PLACES, routed=True)
+    if len(results) < 2:
+        return expect(False, "routes broke off")
+    routes, probes = results["routes"], results["probes"]
+    nearer = 1 - routes["second_half_rtt_ms"] / probes["second_half_rtt_ms"]
+    row(scenario="routes", robots=8, rtt_lower_by_routes=nearer)
+    expect(nearer >= 0.15, f"routes brought servers {nearer:.0%} nearer, expected 15 %")
+    expect(routes["traced"] > 0 and probes["traced"] == 0, "routes were traced where they should not, or not where they should")
+
+
 def near(options):
     """Without probes only those who ask a server know how far it is: no other server is in its block."""
-    results, apart = {}, "apart = true\n"
     ways = {"probes": (), "answers": ("--no-probes",)}
-    beside_each_other([
-        threading.Thread(target=one_size, args=(options, 4, "links", results, "near", named, apart, init)) for named, init in ways.items()
-    ])
+    results = compare(options, 4, "near", ways)
     if len(results) < 2:
         return expect(False, "near broke off")
     nearer = 1 - results["probes"]["second_half_rtt_ms"] / results["answers"]["second_half_rtt_ms"]
@@ -380,9 +404,35 @@ def port_free():
             return port_free()
 
 
+"""Bytes of memory that a receiver's absence may cost for each page fetched meanwhile, beyond what the page costs anyway."""
+MARGIN = 1000
+
+
 def away(options):
-    """A lease longer than the absence: nobody takes over, all has to wait."""
-    seconds, delay = options.away, 0.3
+    """A lease longer than the absence: nobody takes over, all has to wait. Beside it the same crawl with the receiver there."""
+    results = {}
+    threads = [threading.Thread(target=without_receiver, args=(options, gone, results)) for gone in (True, False)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if len(results) < 2:
+        return expect(False, "away broke off")
+    gone, there = results[True], results[False]
+    row(scenario="away", seed=options.seed, bytes_a_page=gone, bytes_a_page_of_control=there, margin=MARGIN)
+    expect(gone <= there + MARGIN, f"a page costs {gone:.0f} bytes of memory while the receiver is away, {there:.0f} otherwise")
+
+
+def slope(samples):
+    """Bytes of memory for each page fetched, by least squares."""
+    pages, memory = [s["requests"] for s in samples], [s["memory"] for s in samples]
+    mean_pages, mean_memory = sum(pages) / len(pages), sum(memory) / len(memory)
+    spread = sum((p - mean_pages) ** 2 for p in pages)
+    return sum((p - mean_pages) * (m - mean_memory) for p, m in zip(pages, memory)) / max(spread, 1)
+
+
+def without_receiver(options, gone, results):
+    seconds, delay, named = options.away, 0.3, "away" if gone else "control"
     with Scene() as scene:
         spec = f"hosts = 24\nlargest = 1400\nsize_exponent = 0.0\nfar_links = 40\npage_bytes = 2000\n{PLAIN}"
         web = scene.add(Web(options, scene.directory, spec))
@@ -398,36 +448,43 @@ def away(options):
         ):
             fleet.look()
             time.sleep(0.5)
-        fleet.robots["robot-2"].send_signal(signal.SIGSTOP)
+        if gone:
+            fleet.robots["robot-2"].send_signal(signal.SIGSTOP)
         stopped, samples = time.monotonic(), []
         while time.monotonic() < stopped + seconds:
             fleet.look()
-            at, report = time.monotonic() - stopped, fleet.said["robot-1"]
-            samples.append((at, fleet.memory("robot-1"), nats.disk(), report["in_custody"], report["status"]["requests"]))
+            report = fleet.said["robot-1"]
+            samples.append({
+                "at": time.monotonic() - stopped, "memory": fleet.memory("robot-1"), "disk_of_nats": nats.disk(),
+                "in_custody": report["in_custody"], "requests": report["status"]["requests"], "waiting": report["status"]["new_waiting"],
+            })
             time.sleep(5)
-        fleet.robots["robot-2"].send_signal(signal.SIGCONT)
-        back = time.monotonic()
-        while time.monotonic() < back + 180 and fleet.look() and fleet.said["robot-1"]["in_custody"] > 100:
-            time.sleep(0.2)
-        delivered = time.monotonic() - back
+        back, delivered = time.monotonic(), None
+        if gone:
+            fleet.robots["robot-2"].send_signal(signal.SIGCONT)
+            while time.monotonic() < back + 180 and fleet.look() and fleet.said["robot-1"]["in_custody"] > 100:
+                time.sleep(0.2)
+            delivered = time.monotonic() - back
         for name in ("robot-1", "robot-2"):
             fleet.robots[name].send_signal(signal.SIGINT)
         time.sleep(2)
         judged = web.judge(delay)
-        third = len(samples) // 3
-        mean = lambda some, which: sum(sample[which] for sample in some) / max(len(some), 1)
-        row(scenario="away", seed=options.seed, away=seconds,
-            memory_first_third_mb=mean(samples[:third], 1) / 1e6, memory_last_third_mb=mean(samples[-third:], 1) / 1e6,
-            most_memory_mb=max(s[1] for s in samples) / 1e6, most_disk_of_nats_mb=max(s[2] for s in samples) / 1e6,
-            most_in_custody=max(s[3] for s in samples), requests_meanwhile=samples[-1][4] - samples[0][4],
+        for sample in samples:
+            print(f"{named} sample " + ",".join(f"{value:.0f}" for value in sample.values()), file=sys.stderr)
+        # the first half minute is the robot's start
+        samples = [sample for sample in samples if sample["at"] >= min(30, seconds / 3)]
+        results[gone] = slope(samples)
+        most = lambda which: max(sample[which] for sample in samples)
+        row(scenario=named, seed=options.seed, seconds=seconds,
+            memory_at_first_mb=samples[0]["memory"] / 1e6, memory_at_last_mb=samples[-1]["memory"] / 1e6,
+            most_disk_of_nats_mb=most("disk_of_nats") / 1e6, most_in_custody=most("in_custody"),
+            requests_meanwhile=samples[-1]["requests"] - samples[0]["requests"], bytes_a_page=results[gone],
             sent=fleet.tally("sent"), sent_again=fleet.tally("sent_again"), full=fleet.tally("full"),
             unreadable=fleet.tally("unreadable"), left_in_custody=fleet.said["robot-1"]["in_custody"],
             delivered_after=delivered, too_soon=judged["too_soon"])
-        for sample in samples:
-            print("away sample " + ",".join(f"{value:.0f}" for value in sample), file=sys.stderr)
-        expect(fleet.said["robot-1"]["in_custody"] <= 100, "what waited was not delivered")
+        expect(not gone or fleet.said["robot-1"]["in_custody"] <= 100, "what waited was not delivered")
         expect(fleet.tally("unreadable") == 0, "a robot could not read what another one sent")
-        expect(judged["too_soon"] == 0, f"away: {judged}")
+        expect(judged["too_soon"] == 0, f"{named}: {judged}")
 
 
 def fresh(options):
@@ -525,7 +582,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("web")
     parser.add_argument("nats")
-    parser.add_argument("scenario", choices=["growth", "join", "near", "away", "fresh", "leaf"])
+    parser.add_argument("scenario", choices=["growth", "join", "near", "routes", "away", "fresh", "leaf"])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=[1, 2, 4, 8])
     parser.add_argument("--largest", type=int, default=110, help="pages of each host (growth, join)")

@@ -6,15 +6,20 @@
 //!   and the ring, which knows no places, gives blocks to many;
 //! - probes of the block say how far members are from it that never asked it. An answer takes the way and the server's own
 //!   time, a probe the way alone: the difference at those who know both is added;
+//! - of those who did not probe it either, the shortest path tells, over the routers that others found on their ways. At its end
+//!   is what whoever found the way knows of it: a probe, or else an answer;
 //! - servers at one place, by name or database, are as far from a member as the others there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use partition::solve::{Host, Measured, Robot};
 
 use super::Placed;
+use super::paths::Paths;
 use crate::counts::{block, is_of};
+use crate::identity::RobotId;
 use crate::plan::Seat;
+use crate::trace::Traced;
 
 /// Microseconds between members and servers, by their positions.
 pub(super) struct Distances(BTreeMap<(usize, usize), u32>);
@@ -24,12 +29,30 @@ fn median(mut values: Vec<u32>) -> Option<u32> {
     values.get(values.len() / 2).copied()
 }
 
+/// The union of the ways. Where one ends is what the robot that found it measured, or else the server's answers to it.
+fn paths_of(placed: &[&Placed], traces: &[Traced]) -> Paths {
+    let (mut probes, mut answers) = (BTreeMap::new(), BTreeMap::new());
+    for placed in placed {
+        let of = block(placed.server);
+        let delays = placed.counts.delays.iter();
+        answers.extend(delays.filter_map(|(robot, delay)| Some(((of, *robot), delay.median()?))));
+        probes.extend((placed.probes.iter()).map(|probe| ((of, probe.robot), probe.micros)));
+    }
+    let end = |traced: &Traced| {
+        let key = (block(traced.server), traced.robot);
+        let probe = probes.get(&key).copied();
+        let measured = probe.or(traced.trace.end);
+        measured.or_else(|| answers.get(&key).copied())
+    };
+    Paths::new(traces.iter(), end)
+}
+
 impl Distances {
-    pub(super) fn of(seats: &[Seat], placed: &[&Placed]) -> Self {
+    pub(super) fn of(seats: &[Seat], placed: &[&Placed], traces: &[Traced]) -> Self {
         let mut known = Self(BTreeMap::new());
         known.by_answers(seats, placed);
         known.by_others(seats.len(), placed, |placed| Some(block(placed.server)));
-        known.by_probes(seats, placed);
+        known.by_probes(seats, placed, traces);
         known.by_others(seats.len(), placed, |placed| placed.place.clone());
         known
     }
@@ -74,16 +97,32 @@ impl Distances {
         }
     }
 
-    fn by_probes(&mut self, seats: &[Seat], placed: &[&Placed]) {
+    /// By probes, and where nobody probed by the ways that robots found.
+    fn by_probes(&mut self, seats: &[Seat], placed: &[&Placed], traces: &[Traced]) {
+        let paths = paths_of(placed, traces);
+        let robots_of = |seat: &Seat| {
+            let own = traces.iter().filter(|traced| traced.is_of(seat.member));
+            own.map(|traced| traced.robot)
+                .collect::<BTreeSet<RobotId>>()
+        };
+        let robots: Vec<BTreeSet<RobotId>> = seats.iter().map(robots_of).collect();
         for (at, placed) in placed.iter().enumerate() {
-            let probes = seats.iter().enumerate().filter_map(|(seat, of)| {
+            let ways = seats.iter().enumerate().filter_map(|(seat, of)| {
                 let own = placed.probes.iter().filter(|probe| probe.is_of(of.member));
-                Some((seat, median(own.map(|probe| probe.micros).collect())?))
+                let probe = median(own.map(|probe| probe.micros).collect());
+                let path = || {
+                    let own = robots[seat].iter();
+                    median(
+                        own.filter_map(|robot| paths.between(*robot, placed.server))
+                            .collect(),
+                    )
+                };
+                Some((seat, probe.or_else(path)?))
             });
-            let probes: Vec<(usize, u32)> = probes.collect();
-            let both = probes.iter().filter_map(|(seat, probe)| {
+            let ways: Vec<(usize, u32)> = ways.collect();
+            let both = ways.iter().filter_map(|(seat, way)| {
                 let answer = self.0.get(&(at, *seat))?;
-                Some(answer.saturating_sub(*probe))
+                Some(answer.saturating_sub(*way))
             });
             let own_time = median(both.collect());
             let unanswered = (0..seats.len()).all(|seat| !self.0.contains_key(&(at, seat)));
@@ -91,8 +130,8 @@ impl Distances {
             let Some(own_time) = own_time.or(unanswered.then_some(0)) else {
                 continue;
             };
-            for (seat, probe) in probes {
-                let micros = probe.saturating_add(own_time);
+            for (seat, way) in ways {
+                let micros = way.saturating_add(own_time);
                 self.0.entry((at, seat)).or_insert(micros);
             }
         }

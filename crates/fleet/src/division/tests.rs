@@ -2,6 +2,7 @@ use super::*;
 use crate::identity::RobotId;
 use crate::identity::Unit;
 use crate::plan::Plan;
+use crate::trace::Trace;
 
 const CLUSTERS: u32 = 12;
 
@@ -45,6 +46,7 @@ fn division(seats: &[u64], servers: Vec<Placed>) -> Division {
         seats: seats.iter().map(seat).collect(),
         servers,
         came: 0.0,
+        traces: Vec::new(),
         promise: 0.05,
     }
 }
@@ -426,7 +428,7 @@ fn a_probe_is_no_answer_and_is_compared_with_none() {
     placed.counts.time(&answered(5, 60_000));
     placed.probes = vec![answered(9, 20_000)];
     let known = |placed: &Placed| {
-        let measured = Distances::of(&seats, &[placed]).measured();
+        let measured = Distances::of(&seats, &[placed], &[]).measured();
         let micros = measured.iter().map(|m| (m.robot.0, m.cost as u32));
         micros.collect::<Vec<_>>()
     };
@@ -435,6 +437,41 @@ fn a_probe_is_no_answer_and_is_compared_with_none() {
     assert_eq!(known(&placed), [(0, 60), (1, 70)]);
     placed.counts.delays.clear();
     assert_eq!(known(&placed), [(0, 10), (1, 20)]);
+}
+
+#[test]
+fn of_a_server_that_answers_no_probes_routes_tell() {
+    let seats = [5, 9, 7].map(|id| Seat::new(Member::Robot(RobotId(id)), 1, 1));
+    let router = |last: u8| std::net::IpAddr::from([8, 8, 8, last]);
+    let mut all = servers(2);
+    all[1].server = [11, 1, 1, 1].into();
+    // the way is 10 ms, the server takes 50
+    all[0].counts.time(&Answered {
+        robot: RobotId(5),
+        path: vec![GroupId(1)],
+        micros: 60_000,
+    });
+    let traced = |robot, to: usize, hops, end| Traced {
+        robot: RobotId(robot),
+        path: vec![GroupId(1)],
+        server: all[to].server,
+        trace: Trace { hops, end },
+    };
+    let traces = [
+        traced(5, 0, vec![(router(1), 2_000), (router(2), 8_000)], None),
+        traced(
+            9,
+            1,
+            vec![(router(3), 1_000), (router(2), 30_000)],
+            Some(31_000),
+        ),
+    ];
+    let placed: Vec<&Placed> = all.iter().collect();
+    let measured = Distances::of(&seats, &placed, &traces).measured();
+    let of_first = measured.iter().filter(|m| m.host.0 == 0);
+    let known: Vec<(u32, u32)> = of_first.map(|m| (m.robot.0, m.cost as u32)).collect();
+    // 30 ms to the router that both ways have, and the 52 from there
+    assert_eq!(known, [(0, 60), (1, 82)], "nothing is known of the third");
 }
 
 #[test]

@@ -40,6 +40,7 @@ fn tables_by_links_exchange_two_fifths_of_what_a_hash_of_hosts_would() {
         seats: plan.seats.clone(),
         servers: graph.observed(),
         came: 0.0,
+        traces: Vec::new(),
         promise: 0.05,
     };
     let divided = divided.solve().unwrap();
@@ -108,6 +109,7 @@ fn learn_and_use(core: &graph::HostGraph, seed: u64, all: &mut Exchanged) {
         seats: plan.seats.clone(),
         servers: core.observed(),
         came: 0.0,
+        traces: Vec::new(),
         promise: 0.05,
     };
     best.table = whole.solve().unwrap().table;
@@ -275,4 +277,92 @@ fn a_division_waits_for_distances_or_mends_what_it_did_without() {
         mended.1 > waited.1,
         "it was divided before distances were known"
     );
+}
+
+/// Nine places on a ring, 20 ms from one to the next, with a robot and a router at each; blocks of servers are
+/// at whatever place they happen to be.
+mod ring {
+    use std::net::IpAddr;
+
+    const PLACES: usize = 9;
+
+    fn place(server: IpAddr) -> usize {
+        let IpAddr::V4(v4) = server else { return 0 };
+        let block = u64::from(v4.to_bits() >> 8);
+        (block.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as usize % PLACES
+    }
+
+    /// The places on the shorter way, both ends included.
+    fn way(robot: usize, server: IpAddr) -> Vec<usize> {
+        let (here, there) = (robot % PLACES, place(server));
+        let ahead = (there + PLACES - here) % PLACES;
+        let (steps, by) = if ahead <= PLACES / 2 {
+            (ahead, 1)
+        } else {
+            (PLACES - ahead, PLACES - 1)
+        };
+        (0..=steps)
+            .map(|step| (here + step * by) % PLACES)
+            .collect()
+    }
+
+    pub fn micros(robot: usize, server: IpAddr) -> u32 {
+        2_000 + 20_000 * (way(robot, server).len() as u32 - 1)
+    }
+
+    pub fn routers(robot: usize, server: IpAddr) -> Vec<(IpAddr, u32)> {
+        let way = way(robot, server).into_iter().zip(0..);
+        way.map(|(place, step)| ([8, 8, 8, place as u8].into(), 1_000 + 20_000 * step))
+            .collect()
+    }
+}
+
+/// Microseconds from a page to its robot in the end, by the network itself.
+fn mean_on_ring(scenario: &mut Scenario, routes: bool) -> u64 {
+    scenario.web.servers = 120;
+    scenario.web.hosts = 120;
+    scenario.web.blocks = 120;
+    scenario.interval = 3_000;
+    scenario.visits = 8;
+    scenario.distance = Some(ring::micros);
+    scenario.probes = Some(20_000);
+    scenario.routers = routes.then_some(ring::routers);
+    scenario.division = Some(fleet::division::Terms {
+        least: 40,
+        patience: 120_000,
+        routes,
+        ..fleet::division::Terms::default()
+    });
+    let outcome = well(scenario);
+    let pages: u64 = outcome.held.iter().map(|held| held.2).sum();
+    let micros = outcome.held.iter();
+    let micros = micros.map(|held| held.2 * u64::from(ring::micros(held.0, held.1)));
+    micros.sum::<u64>() / pages
+}
+
+/// Five of nine robots probe a block; of the other four, one may be nearest.
+#[test]
+fn routes_bring_servers_near_that_those_who_are_near_never_probed() {
+    let (mut without, mut with) = (0, 0);
+    for seed in 1..=3 {
+        let mut scenario = Scenario::calm(seed, 9);
+        without += mean_on_ring(&mut scenario, false) / 3;
+        with += mean_on_ring(&mut scenario, true) / 3;
+    }
+    println!("microseconds to a page: {without} by probes, {with} with routes");
+    assert!(with * 10 <= without * 8, "{with} against {without}");
+}
+
+/// Servers that answer requests only: without routes, nobody but their owner knows how far they are.
+#[test]
+fn routes_bring_servers_near_that_answer_no_probes() {
+    let (mut without, mut with) = (0, 0);
+    for seed in 1..=3 {
+        let mut scenario = Scenario::calm(seed, 4);
+        scenario.silent = Some(|_| true);
+        without += mean_on_ring(&mut scenario, false) / 3;
+        with += mean_on_ring(&mut scenario, true) / 3;
+    }
+    println!("microseconds to a page: {without} by answers, {with} with routes");
+    assert!(with * 10 <= without * 7, "{with} against {without}");
 }
