@@ -230,12 +230,16 @@ def places_of(count):
     return [robot * PLACES // count for robot in range(count)]
 
 
-def spread(options, scene, robots, division, delay=1.0, more_spec="", more_init=(), near=0.95, routed=False):
+nets_lock = threading.Lock()
+
+
+def spread(options, scene, robots, division, delay=1.0, more_spec="", more_init=(), near=0.95, largest=None, routed=False):
     """A web at eight places, most links within a place, and a fleet at some of them."""
     from fleet_net import HUB, Net, Routed
 
-    net = scene.add((Routed if routed else Net)(PLACES, places_of(robots)))
-    spec = f"hosts = 96\nlargest = {options.largest}\nsize_exponent = 0.0\nblocks = {PLACES}\nnetwork = 10\nfar_links = 8\nnear = {near}\n{more_spec}{PLAIN}"
+    with nets_lock:  # a child of one must not hold the other's devices
+        net = scene.add((Routed if routed else Net)(PLACES, places_of(robots)))
+    spec = f"hosts = 96\nlargest = {largest or options.largest}\nsize_exponent = 0.0\nblocks = {PLACES}\nnetwork = 10\nfar_links = 8\nnear = {near}\n{more_spec}{PLAIN}"
     web = scene.add(Web(options, scene.directory, spec, enter=net.enter("web")))
     nats = scene.add(Nats(options, scene.directory, host="0.0.0.0", enter=net.enter("hub")))
     config = (
@@ -311,9 +315,9 @@ def compare(options, robots, scenario, ways, **more):
 
 
 def routes(options):
-    """Links go anywhere, so that distances alone tell where a server belongs."""
+    """Links go anywhere, so that distances alone tell where a server belongs. Routes come one by one, in the first half."""
     ways = {"routes": ("--traces-per-minute", "60"), "probes": ("--traces-per-minute", "0")}
-    results = compare(options, 8, "routes", ways, near=1 / PLACES, routed=True)
+    results = compare(options, 8, "routes", ways, near=1 / PLACES, largest=180, routed=True)
     if len(results) < 2:
         return expect(False, "routes broke off")
     routes, probes = results["routes"], results["probes"]

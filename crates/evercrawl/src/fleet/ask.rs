@@ -322,3 +322,25 @@ impl Office {
         serde_json::from_slice(&answer).ok()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_are_read_back_and_those_of_another_format_are_not() {
+        let server: IpAddr = [192, 0, 2, 1].into();
+        let trace = Trace {
+            hops: vec![([8, 8, 8, 8].into(), 900)],
+            end: Some(1_500),
+        };
+        let mut told = serde_json::to_value(Traces::of(vec![(server, trace.clone())])).unwrap();
+        let read = |told: &serde_json::Value| {
+            let told: Traces = serde_json::from_value(told.clone()).ok()?;
+            told.read()
+        };
+        assert_eq!(read(&told), Some(vec![(server, trace)]));
+        told["format"] = 2.into();
+        assert_eq!(read(&told), None);
+    }
+}
