@@ -21,6 +21,9 @@ use crate::identity::RobotId;
 use crate::plan::Seat;
 use crate::trace::Traced;
 
+/// Members of a server whose distances tell it where to go.
+const NEAREST: usize = 5;
+
 /// Microseconds between members and servers, by their positions.
 pub(super) struct Distances(BTreeMap<(usize, usize), u32>);
 
@@ -143,9 +146,18 @@ impl Distances {
         pairs.any(|(((at, _), near), ((next, _), far))| at == next && near != far)
     }
 
-    /// In milliseconds, for the partition.
+    /// In milliseconds, for the partition: the nearest members of each server. All others count as far as the last of these; if
+    /// they were told apart, what all distances have in common would weigh more than what they differ by.
     pub(super) fn measured(&self) -> Vec<Measured> {
-        let measured = self.0.iter().map(|(&(at, seat), &micros)| Measured {
+        let known: Vec<(&(usize, usize), &u32)> = self.0.iter().collect();
+        let of_servers = known.chunk_by(|(a, _), (b, _)| a.0 == b.0);
+        let nearest = of_servers.flat_map(|of_server| {
+            let mut of_server = of_server.to_vec();
+            of_server.sort_by_key(|(_, micros)| **micros);
+            of_server.truncate(NEAREST);
+            of_server
+        });
+        let measured = nearest.map(|(&(at, seat), &micros)| Measured {
             robot: Robot(seat as u32),
             host: Host(at as u32),
             cost: f64::from(micros) / 1e3,
