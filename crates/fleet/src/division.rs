@@ -42,7 +42,7 @@ const DEARER: f64 = 4.0;
 const TRIES: usize = 4;
 /// A newcomer gets its share, and half as much again may move in all.
 const FOR_NEWCOMERS: f64 = 1.5;
-/// What was placed before distances were known moves beyond the promise if a page of it comes this much nearer.
+/// What was placed before distances were known moves beyond the promise if a page comes this much nearer.
 const NEARER: f64 = 0.8;
 /// Most bytes of a table inside a plan.
 const TABLE_BYTES: usize = 512 << 10;
@@ -60,7 +60,7 @@ pub struct Terms {
     pub promise: f64,
     /// So long the first division waits for the distances of nine servers of ten; 0 where nobody measures them.
     pub patience: Millis,
-    /// Whether robots look for the ways to servers whose distances probes do not tell.
+    /// Whether robots look for the ways to servers that answer no probes.
     pub routes: bool,
 }
 
@@ -285,13 +285,13 @@ impl Division {
             let blind = |at: usize| placed[at].blind;
             let freed = (0..placed.len()).map(|at| if blind(at) { NOWHERE } else { before[at] });
             let part = attempt(&freed.collect::<Vec<u32>>(), PRICE)?;
-            let nearer = distances.mean(&placed, &part, blind);
+            let delay = distances.mean(&placed, &part);
             let nearer =
-                nearer.is_some_and(|(was, will)| f64::from(will) <= NEARER * f64::from(was));
+                delay.is_some_and(|(was, will)| f64::from(will) <= NEARER * f64::from(was));
             let firm = moved(&part, &|at| !blind(at));
             if nearer && firm as f64 <= allowed {
                 (divided.moved, divided.late) = (firm, moved(&part, &blind));
-                divided.delay = distances.mean(&placed, &part, |_| true);
+                divided.delay = delay;
                 return Ok(part);
             }
         }
@@ -301,7 +301,7 @@ impl Division {
             part = attempt(&before, price)?;
             divided.moved = moved(&part, &|_| true);
             if divided.moved as f64 <= allowed {
-                divided.delay = distances.mean(&placed, &part, |_| true);
+                divided.delay = distances.mean(&placed, &part);
                 return Ok(part);
             }
             price *= DEARER;
@@ -313,7 +313,7 @@ impl Division {
             }
         }
         divided.moved = 0;
-        divided.delay = distances.mean(&placed, &part, |_| true);
+        divided.delay = distances.mean(&placed, &part);
         Ok(part)
     }
 

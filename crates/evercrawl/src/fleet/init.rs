@@ -55,8 +55,8 @@ pub struct Arguments {
     no_probes: bool,
     /// Most routes that each robot traces in a minute; 0 for none.
     ///
-    /// Where a group has more than five members, or a server answers no probes, robots also look for the routers
-    /// on the way. Distances that nobody measured are then shortest paths over them.
+    /// Where a server answers no probes, up to five robots look for the routers on the way. Distances are then shortest
+    /// paths over them.
     #[arg(long, value_name = "NUMBER", default_value_t = TRACES_PER_MINUTE)]
     traces_per_minute: f64,
     /// Accept servers older than 2.10.23, which may lose data when they are killed.

@@ -6,23 +6,19 @@
 //!   and the ring, which knows no places, gives blocks to many;
 //! - probes of the block say how far members are from it that never asked it. An answer takes the way and the server's own
 //!   time, a probe the way alone: the difference at those who know both is added;
-//! - of those who did not probe it either, the shortest path tells, over the routers that others found on their ways. At its end
-//!   is what whoever found the way knows of it: a probe, or else an answer;
+//! - of a server that answers no probes, ways tell: a robot that looked for it is as far as the shortest path over the
+//!   routers that all found, up to whoever got an answer;
 //! - servers at one place, by name or database, are as far from a member as the others there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use partition::solve::{Host, Measured, Robot};
 
 use super::Placed;
 use super::paths::Paths;
 use crate::counts::{block, is_of};
-use crate::identity::RobotId;
 use crate::plan::Seat;
 use crate::trace::Traced;
-
-/// Members of a server whose distances tell it where to go.
-const NEAREST: usize = 5;
 
 /// Microseconds between members and servers, by their positions.
 pub(super) struct Distances(BTreeMap<(usize, usize), u32>);
@@ -33,21 +29,16 @@ fn median(mut values: Vec<u32>) -> Option<u32> {
 }
 
 /// The union of the ways. Where one ends is what the robot that found it measured, or else the server's answers to it.
-fn paths_of(placed: &[&Placed], traces: &[Traced]) -> Paths {
-    let (mut probes, mut answers) = (BTreeMap::new(), BTreeMap::new());
-    for placed in placed {
-        let of = block(placed.server);
+fn paths_of<'a>(placed: &[&Placed], traces: &'a [Traced]) -> Paths<'a> {
+    let answers = placed.iter().flat_map(|placed| {
         let delays = placed.counts.delays.iter();
-        answers.extend(delays.filter_map(|(robot, delay)| Some(((of, *robot), delay.median()?))));
-        probes.extend((placed.probes.iter()).map(|probe| ((of, probe.robot), probe.micros)));
-    }
-    let end = |traced: &Traced| {
-        let key = (block(traced.server), traced.robot);
-        let probe = probes.get(&key).copied();
-        let measured = probe.or(traced.trace.end);
-        measured.or_else(|| answers.get(&key).copied())
-    };
-    Paths::new(traces.iter(), end)
+        delays.filter_map(|(robot, delay)| Some(((block(placed.server), *robot), delay.median()?)))
+    });
+    let answers: BTreeMap<_, u32> = answers.collect();
+    Paths::new(traces, |traced| {
+        let answer = || answers.get(&(block(traced.server), traced.robot));
+        traced.trace.end.or_else(|| answer().copied())
+    })
 }
 
 impl Distances {
@@ -100,32 +91,25 @@ impl Distances {
         }
     }
 
-    /// By probes, and where nobody probed by the ways that robots found.
+    /// By probes; where there are none, by ways.
     fn by_probes(&mut self, seats: &[Seat], placed: &[&Placed], traces: &[Traced]) {
         let paths = paths_of(placed, traces);
-        let robots_of = |seat: &Seat| {
-            let own = traces.iter().filter(|traced| traced.is_of(seat.member));
-            own.map(|traced| traced.robot)
-                .collect::<BTreeSet<RobotId>>()
-        };
-        let robots: Vec<BTreeSet<RobotId>> = seats.iter().map(robots_of).collect();
         for (at, placed) in placed.iter().enumerate() {
-            let ways = seats.iter().enumerate().filter_map(|(seat, of)| {
-                let own = placed.probes.iter().filter(|probe| probe.is_of(of.member));
-                let probe = median(own.map(|probe| probe.micros).collect());
-                let path = || {
-                    let own = robots[seat].iter();
-                    median(
-                        own.filter_map(|robot| paths.between(*robot, placed.server))
-                            .collect(),
-                    )
-                };
-                Some((seat, probe.or_else(path)?))
+            let found;
+            let ways = if placed.probes.is_empty() {
+                found = paths.to(placed.server);
+                &found
+            } else {
+                &placed.probes
+            };
+            let probes = seats.iter().enumerate().filter_map(|(seat, of)| {
+                let own = ways.iter().filter(|probe| probe.is_of(of.member));
+                Some((seat, median(own.map(|probe| probe.micros).collect())?))
             });
-            let ways: Vec<(usize, u32)> = ways.collect();
-            let both = ways.iter().filter_map(|(seat, way)| {
+            let probes: Vec<(usize, u32)> = probes.collect();
+            let both = probes.iter().filter_map(|(seat, probe)| {
                 let answer = self.0.get(&(at, *seat))?;
-                Some(answer.saturating_sub(*way))
+                Some(answer.saturating_sub(*probe))
             });
             let own_time = median(both.collect());
             let unanswered = (0..seats.len()).all(|seat| !self.0.contains_key(&(at, seat)));
@@ -133,8 +117,8 @@ impl Distances {
             let Some(own_time) = own_time.or(unanswered.then_some(0)) else {
                 continue;
             };
-            for (seat, way) in ways {
-                let micros = way.saturating_add(own_time);
+            for (seat, probe) in probes {
+                let micros = probe.saturating_add(own_time);
                 self.0.entry((at, seat)).or_insert(micros);
             }
         }
@@ -146,18 +130,9 @@ impl Distances {
         pairs.any(|(((at, _), near), ((next, _), far))| at == next && near != far)
     }
 
-    /// In milliseconds, for the partition: the nearest members of each server. All others count as far as the last of these; if
-    /// they were told apart, what all distances have in common would weigh more than what they differ by.
+    /// In milliseconds, for the partition.
     pub(super) fn measured(&self) -> Vec<Measured> {
-        let known: Vec<(&(usize, usize), &u32)> = self.0.iter().collect();
-        let of_servers = known.chunk_by(|(a, _), (b, _)| a.0 == b.0);
-        let nearest = of_servers.flat_map(|of_server| {
-            let mut of_server = of_server.to_vec();
-            of_server.sort_by_key(|(_, micros)| **micros);
-            of_server.truncate(NEAREST);
-            of_server
-        });
-        let measured = nearest.map(|(&(at, seat), &micros)| Measured {
+        let measured = self.0.iter().map(|(&(at, seat), &micros)| Measured {
             robot: Robot(seat as u32),
             host: Host(at as u32),
             cost: f64::from(micros) / 1e3,
@@ -165,16 +140,10 @@ impl Distances {
         measured.collect()
     }
 
-    /// Microseconds from a page to its member, as it is and by a new division, where both are known, of servers that count.
-    pub(super) fn mean(
-        &self,
-        placed: &[&Placed],
-        part: &[u32],
-        counts: impl Fn(usize) -> bool,
-    ) -> Option<(u32, u32)> {
+    /// Microseconds from a page to its member, as it is and by a new division, where both are known.
+    pub(super) fn mean(&self, placed: &[&Placed], part: &[u32]) -> Option<(u32, u32)> {
         let (mut pages, mut now, mut then) = (0, 0, 0);
-        let placed = placed.iter().enumerate();
-        for (at, placed) in placed.filter(|(at, _)| counts(*at)) {
+        for (at, placed) in placed.iter().enumerate() {
             let Some(owner) = placed.owner else { continue };
             let of = |seat: usize| self.0.get(&(at, seat)).copied().map(u64::from);
             if let (Some(before), Some(after)) = (of(owner), of(part[at] as usize)) {

@@ -1,5 +1,4 @@
-//! How far robots are from servers that they never measured: shortest paths over the routers that others found on
-//! their ways.
+//! How far robots are from servers that answer no probes: shortest paths over the routers that they found on their ways.
 //!
 //! Robots and routers are the vertices; a block of addresses hangs on the last routers before it, and no way leads through it: the
 //! same address may be in many places at once.
@@ -9,7 +8,7 @@ use std::net::IpAddr;
 
 use ground::paths::{Graph, links_of};
 
-use crate::counts::block;
+use crate::counts::{Answered, block};
 use crate::identity::RobotId;
 use crate::trace::Traced;
 
@@ -20,24 +19,25 @@ enum Vertex {
 }
 
 /// The union of all routes.
-pub(super) struct Paths {
+pub(super) struct Paths<'a> {
+    /// To each block.
+    traces: BTreeMap<IpAddr, Vec<&'a Traced>>,
     /// Milliseconds from each robot that found a route to every vertex.
     from: BTreeMap<RobotId, Vec<f64>>,
     /// Of a block, the last routers before it, and milliseconds from there.
     ends: BTreeMap<IpAddr, Vec<(usize, f64)>>,
 }
 
-impl Paths {
+impl<'a> Paths<'a> {
     /// `end` says how many microseconds a way takes as a whole; nothing if nobody knows.
-    pub(super) fn new<'a>(
-        traces: impl Iterator<Item = &'a Traced>,
-        end: impl Fn(&Traced) -> Option<u32>,
-    ) -> Self {
+    pub(super) fn new(traces: &'a [Traced], end: impl Fn(&Traced) -> Option<u32>) -> Self {
         let mut vertices = BTreeMap::new();
         let mut links = Vec::new();
         let mut ends: BTreeMap<IpAddr, Vec<(usize, f64)>> = BTreeMap::new();
         let mut robots = BTreeMap::new();
+        let mut to: BTreeMap<IpAddr, Vec<&Traced>> = BTreeMap::new();
         for traced in traces {
+            to.entry(block(traced.server)).or_default().push(traced);
             let mut vertex = |of: Vertex| {
                 let next = vertices.len();
                 *vertices.entry(of).or_insert(next)
@@ -60,11 +60,28 @@ impl Paths {
         let from = (robots.into_iter())
             .map(|(robot, vertex)| (robot, graph.distances_from(vertex)))
             .collect();
-        Self { from, ends }
+        Self {
+            traces: to,
+            from,
+            ends,
+        }
+    }
+
+    /// How far those are from a server who looked for the way to its block: no more than would have probed it.
+    pub(super) fn to(&self, server: IpAddr) -> Vec<Answered> {
+        let to = self.traces.get(&block(server)).into_iter().flatten();
+        let known = to.filter_map(|traced| {
+            Some(Answered {
+                robot: traced.robot,
+                path: traced.path.clone(),
+                micros: self.between(traced.robot, server)?,
+            })
+        });
+        known.collect()
     }
 
     /// Microseconds from a robot to a server; nothing if no way is known.
-    pub(super) fn between(&self, robot: RobotId, server: IpAddr) -> Option<u32> {
+    fn between(&self, robot: RobotId, server: IpAddr) -> Option<u32> {
         let from = self.from.get(&robot)?;
         let ends = self.ends.get(&block(server))?.iter();
         let shortest = ends.map(|(last, rest)| from[*last] + rest);
@@ -117,7 +134,7 @@ mod tests {
             traced(1, 3, &[(1, 2_000)], Some(3_000)),
             traced(2, 3, &[(2, 1_000)], Some(2_000)),
         ];
-        let paths = Paths::new(all.iter(), measured);
+        let paths = Paths::new(&all, measured);
         let from = |robot: u64, to: u8| paths.between(RobotId(robot), server(to));
         assert_eq!(from(2, 1), Some(2_000));
         assert_eq!(from(1, 2), Some(44_000), "not by way of the third server");
@@ -133,13 +150,13 @@ mod tests {
             traced(2, 1, &[(3, 1_000)], None),
             traced(2, 2, &[(3, 1_000), (1, 30_000)], Some(90_000)),
         ];
-        let nothing = Paths::new(all.iter(), measured);
+        let nothing = Paths::new(&all, measured);
         assert_eq!(nothing.between(RobotId(2), server(1)), None);
         let owner = |traced: &Traced| {
             let answer = (traced.robot == RobotId(1)).then_some(70_000);
             measured(traced).or(answer)
         };
-        let paths = Paths::new(all.iter(), owner);
+        let paths = Paths::new(&all, owner);
         assert_eq!(paths.between(RobotId(1), server(1)), Some(70_000));
         assert_eq!(paths.between(RobotId(2), server(1)), Some(98_000));
     }
@@ -195,7 +212,7 @@ mod tests {
                 let end = hops.last().expect("its own router").1 + 7_000;
                 all.push(traced(robot as u64, number, &hops, Some(end)));
             }
-            let paths = Paths::new(all.iter(), measured);
+            let paths = Paths::new(&all, measured);
             for (number, server) in (0_u8..).zip(&servers) {
                 for (robot, &here) in at.iter().enumerate() {
                     let truth = 8_000 + between(here, server.index(tree.len()));

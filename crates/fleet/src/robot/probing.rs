@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use super::Robot;
 use crate::counts::{Answered, block, is_of};
 use crate::identity::{GroupId, Member, Millis, RobotId, Unit};
-use crate::plan::{Seat, Standing};
+use crate::plan::Standing;
 
 /// Members that measure how far a block is: about five, well spread, tell as much as many.
 pub(super) const PROBERS: usize = 5;
@@ -54,20 +54,20 @@ impl Probing {
     }
 
     /// Whether as many members as are asked for it have said how far a server's block is, or that it is silent.
-    pub(super) fn knows(&self, server: IpAddr, seats: &[Seat]) -> bool {
+    pub(super) fn knows(&self, server: IpAddr, members: &[Member]) -> bool {
         let probes = self.0.get(&block(server));
         let of = |member: Member| {
             let mut probes = probes.into_iter().flatten();
             probes.any(|(robot, probe)| is_of(member, *robot, &probe.path))
         };
-        let known = seats.iter().filter(|seat| of(seat.member)).count();
-        known >= PROBERS.min(seats.len())
+        let known = members.iter().filter(|member| of(**member)).count();
+        known >= PROBERS.min(members.len())
     }
 
-    /// Whether all who probed a server's block got no answer, and somebody did.
-    pub(super) fn is_silent(&self, server: IpAddr) -> bool {
-        let probes = self.0.get(&block(server));
-        probes.is_some_and(|probes| probes.values().all(|probe| probe.micros.is_none()))
+    /// Whether as many members as are asked for it got no answer from a server's block, and nobody did.
+    pub(super) fn is_silent(&self, server: IpAddr, members: &[Member]) -> bool {
+        let mut probes = self.0.get(&block(server)).into_iter().flatten();
+        self.knows(server, members) && probes.all(|(_, probe)| probe.micros.is_none())
     }
 
     fn has(&self, block: IpAddr, member: Member, now: Millis) -> bool {

@@ -1,17 +1,14 @@
-//! The ways of members to servers, where probes do not tell everything: in a group with more members than probe, and to
-//! servers that answer no probes. Kept in memory only, as probes are.
+//! The ways of members to servers that answer no probes, found by those who probed them. Kept in memory only, as probes are.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::Robot;
-use super::probing::{PROBERS, Probing, Wanted};
+use super::probing::{PROBERS, Wanted};
 use crate::counts::block;
 use crate::identity::{GroupId, Member, Millis, RobotId};
 use crate::trace::{Trace, Traced};
 
-/// Members that look for the way to a block: its owner, and another one.
-const TRACERS: usize = 2;
 /// Most routes that are kept.
 const MOST: usize = 1 << 14;
 /// Then they are looked for again: ways change less than times.
@@ -31,9 +28,13 @@ impl Tracing {
         self.routes.range(all).map(|(_, found)| found)
     }
 
-    /// Whether somebody looked for the way to a server's block.
-    pub(super) fn knows(&self, server: IpAddr) -> bool {
-        self.to(block(server)).next().is_some()
+    /// Whether as many members as are asked for it looked for the way to a server's block.
+    pub(super) fn knows(&self, server: IpAddr, members: &[Member]) -> bool {
+        let of = |member: &&Member| {
+            self.to(block(server))
+                .any(|(_, found)| found.is_of(**member))
+        };
+        members.iter().filter(of).count() >= PROBERS.min(members.len())
     }
 
     /// All.
@@ -76,12 +77,11 @@ impl Robot {
             return Vec::new();
         }
         let members = self.members_of(group);
-        let wanted = self.wanted(group, &members).filter_map(|mut wanted| {
-            let server = wanted.server;
-            wanted
-                .by
-                .truncate(tracers(&self.probing, server, members.len()));
-            let known = |member: &Member| self.tracing.has(block(server), *member, self.now);
+        let wanted = self.wanted(group, &members);
+        let silent = wanted.filter(|wanted| self.probing.is_silent(wanted.server, &members));
+        let wanted = silent.filter_map(|mut wanted| {
+            let block = block(wanted.server);
+            let known = |member: &Member| self.tracing.has(block, *member, self.now);
             wanted.by.retain(|member| !known(member));
             (!wanted.by.is_empty()).then_some(wanted)
         });
@@ -102,17 +102,6 @@ impl Robot {
     /// Routes that are known, and those that there was no room for.
     pub fn traces(&self) -> (usize, u64) {
         (self.tracing.routes.len(), self.tracing.dropped)
-    }
-}
-
-/// How many members of a group of so many look for the way to a server.
-pub(super) fn tracers(probing: &Probing, server: IpAddr, members: usize) -> usize {
-    if probing.is_silent(server) {
-        PROBERS
-    } else if members > PROBERS {
-        TRACERS
-    } else {
-        0
     }
 }
 
@@ -147,6 +136,7 @@ mod tests {
         assert!(!tracing.is_full(LASTS));
         tracing.keep(LASTS, found(MOST as u32, 8));
         assert_eq!((tracing.routes.len(), tracing.dropped), (2, 1));
-        assert!(tracing.knows(found(3, 1).server) && !tracing.knows(found(4, 1).server));
+        let knows = |number| tracing.knows(found(number, 1).server, &[member]);
+        assert!(knows(3) && !knows(4));
     }
 }

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::super::Robot;
-use super::super::tracing::tracers;
 use crate::counts::Counts;
 use crate::division::{Divided, Division, Placed, Terms};
 use crate::identity::{GroupId, Member, Millis, Unit};
@@ -36,8 +35,8 @@ pub(in crate::robot) struct Made {
 enum Insight {
     /// Only by answers.
     Answers,
-    /// By as many probes as are asked for, which do not tell everything.
-    Probes,
+    /// It answers no probes, and its ways are not known.
+    Silent,
     /// As well as they will be.
     All,
 }
@@ -143,15 +142,16 @@ impl Robot {
         members.sort_unstable();
         let servers = self.servers_of(depth);
         let now = self.now;
-        let probed = |server: &IpAddr| self.probing.knows(*server, &seats);
+        let all: Vec<Member> = seats.iter().map(|seat| seat.member).collect();
+        let probed = |server: &IpAddr| self.probing.knows(*server, &all);
         let traced = |server: &IpAddr| {
-            let wanted = terms.routes && tracers(&self.probing, *server, seats.len()) > 0;
-            !wanted || self.tracing.knows(*server)
+            let wanted = terms.routes && self.probing.is_silent(*server, &all);
+            !wanted || self.tracing.knows(*server, &all)
         };
         let insight =
             |server: &IpAddr| match (terms.patience == 0 || probed(server), traced(server)) {
                 (false, _) => Insight::Answers,
-                (true, false) => Insight::Probes,
+                (true, false) => Insight::Silent,
                 (true, true) => Insight::All,
             };
         let sees_more = |(server, then): &(&IpAddr, &Insight)| insight(server) > **then;
