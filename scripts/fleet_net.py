@@ -74,7 +74,8 @@ def one_way(places, a, b):
 
 class Routed(Net):
     """The same places, each with a router of its own: packets go from router to router around the ring, and routes can
-    be traced. Between a robot and its router is a gateway, which has the same private address everywhere."""
+    be traced. Between a robot and its router is a gateway, which has the same private address everywhere. The web is
+    behind a firewall: it answers requests, but no probes."""
 
     def __init__(self, places, robots):
         self.places, self.robots = places, robots
@@ -87,10 +88,12 @@ class Routed(Net):
         names = list(dict.fromkeys(name for a, b, _ in links for name in (a, b)))
         self.pids = {name: mini.start_node() for name in names}
         home = os.open("/proc/self/ns/net", os.O_RDONLY)
-        ways, lines = {}, {name: ["ip link set lo up", "sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.icmp_ratelimit=0"] for name in names}
+        ways, walled, lines = {}, set(), {name: ["ip link set lo up", "sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.icmp_ratelimit=0"] for name in names}
         for a, b, delay in links:
             one, other = (mini.open_tun(self.pids[here], there) for here, there in ((a, b), (b, a)))
             ways |= {one: (delay, other), other: (delay, one)}
+            if b == "web":
+                walled.add(one)
             lines[a].append(f"ip link set {b} up")
             lines[b].append(f"ip link set {a} up")
         mini.LIBC.setns(home, mini.CLONE_NEWNET)
@@ -116,7 +119,13 @@ class Routed(Net):
             lines[name].append("sysctl -qw net.ipv4.ip_forward=1")
         for name in names:
             mini.inside(self.pids[name], "sh", "-ec", "\n".join(lines[name]))
-        self.start_carrier(list(ways), lambda device, _: ways[device])
+        self.start_carrier(list(ways), lambda device, packet: (0, None) if device in walled and is_probe(packet) else ways[device])
+
+
+def is_probe(packet):
+    """ICMP, UDP, or TCP to the port that is probed; pages are at another one."""
+    after = 4 * (packet[0] & 15)
+    return packet[9] != 6 or packet[after + 2:after + 4] == b"\x00\x50"
 
 
 def next_place(places, here, there):

@@ -285,13 +285,15 @@ impl Division {
             let blind = |at: usize| placed[at].blind;
             let freed = (0..placed.len()).map(|at| if blind(at) { NOWHERE } else { before[at] });
             let part = attempt(&freed.collect::<Vec<u32>>(), PRICE)?;
-            let delay = distances.mean(&placed, &part);
+            // ways become known slowly: what they do not tell of yet would hide what they do
+            let judged = |at: usize| self.traces.is_empty() || blind(at);
+            let nearer = distances.mean(&placed, &part, judged);
             let nearer =
-                delay.is_some_and(|(was, will)| f64::from(will) <= NEARER * f64::from(was));
+                nearer.is_some_and(|(was, will)| f64::from(will) <= NEARER * f64::from(was));
             let firm = moved(&part, &|at| !blind(at));
             if nearer && firm as f64 <= allowed {
                 (divided.moved, divided.late) = (firm, moved(&part, &blind));
-                divided.delay = delay;
+                divided.delay = distances.mean(&placed, &part, |_| true);
                 return Ok(part);
             }
         }
@@ -301,7 +303,7 @@ impl Division {
             part = attempt(&before, price)?;
             divided.moved = moved(&part, &|_| true);
             if divided.moved as f64 <= allowed {
-                divided.delay = distances.mean(&placed, &part);
+                divided.delay = distances.mean(&placed, &part, |_| true);
                 return Ok(part);
             }
             price *= DEARER;
@@ -313,7 +315,7 @@ impl Division {
             }
         }
         divided.moved = 0;
-        divided.delay = distances.mean(&placed, &part);
+        divided.delay = distances.mean(&placed, &part, |_| true);
         Ok(part)
     }
 

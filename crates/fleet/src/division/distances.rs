@@ -140,10 +140,16 @@ impl Distances {
         measured.collect()
     }
 
-    /// Microseconds from a page to its member, as it is and by a new division, where both are known.
-    pub(super) fn mean(&self, placed: &[&Placed], part: &[u32]) -> Option<(u32, u32)> {
+    /// Microseconds from a page to its member, as it is and by a new division, where both are known, of servers that count.
+    pub(super) fn mean(
+        &self,
+        placed: &[&Placed],
+        part: &[u32],
+        counts: impl Fn(usize) -> bool,
+    ) -> Option<(u32, u32)> {
         let (mut pages, mut now, mut then) = (0, 0, 0);
-        for (at, placed) in placed.iter().enumerate() {
+        let placed = placed.iter().enumerate();
+        for (at, placed) in placed.filter(|(at, _)| counts(*at)) {
             let Some(owner) = placed.owner else { continue };
             let of = |seat: usize| self.0.get(&(at, seat)).copied().map(u64::from);
             if let (Some(before), Some(after)) = (of(owner), of(part[at] as usize)) {

@@ -17,6 +17,9 @@ use super::super::process::Process;
 use super::super::scenario::Fault;
 use super::{Event, Happening, NOBODY, World};
 
+/// The way to a silent server takes a robot so long: three packets, a second each, to five hops that say nothing.
+const TRACE: Millis = 15_000;
+
 impl World<'_> {
     pub(super) fn fault(&mut self, fault: Fault) -> Result<(), Broken> {
         let now = self.now;
@@ -173,6 +176,11 @@ impl World<'_> {
             return;
         };
         for (server, tracer) in self.wanted(index, Robot::untraced) {
+            let next = self.traces_next.entry(tracer).or_default();
+            if self.now < *next {
+                continue;
+            }
+            *next = self.now + TRACE;
             let Settings { robot, path, .. } = self.processes[tracer].settings.clone();
             let trace = Trace {
                 hops: routers(tracer, server),
