@@ -53,16 +53,12 @@ pub struct Articles {
     #[serde(default = "yes")]
     pub probes: bool,
     /// Most routes that a robot traces in a minute.
-    #[serde(default = "few")]
+    #[serde(default)]
     pub traces_per_minute: f64,
 }
 
 /// See [`Articles::traces_per_minute`].
-pub const TRACES_PER_MINUTE: f64 = 2.0;
-
-fn few() -> f64 {
-    TRACES_PER_MINUTE
-}
+pub const TRACES_PER_MINUTE: f64 = 0.0;
 
 fn yes() -> bool {
     true
