@@ -56,6 +56,9 @@ pub enum Fault {
     Remove(GroupId),
 }
 
+/// Routers, with microseconds to each and back.
+pub type Hops = Vec<(IpAddr, u32)>;
+
 /// A run.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -102,7 +105,7 @@ pub struct Scenario {
     /// Servers that answer no probes.
     pub silent: Option<fn(IpAddr) -> bool>,
     /// The routers between a robot and a server, with microseconds to each and back; nobody traces routes if nothing is said.
-    pub routers: Option<fn(usize, IpAddr) -> Vec<(IpAddr, u32)>>,
+    pub routers: Option<fn(usize, IpAddr) -> Hops>,
     /// Entries of a log after which a snapshot is made.
     pub snapshot: Option<u64>,
     /// Of what waits for others long so much is kept in memory.
