@@ -4,6 +4,7 @@
     growth    1, 2, 4 and 8 robots at places with real delays, divided by links and by a hash at the same time
     join      a robot joins four at work: how long until it has its share
     near      four robots at places, servers in blocks of their own: with probes, and without, at the same time
+    routes    four robots behind routers, servers that answer no probes: with traced routes, and without, at the same time
     away      a receiver is stopped for five minutes while others find URLs for it; beside it the same with the receiver there
     fresh     a budget spent by one robot, and by a fleet of three: true freshness
     leaf      a site behind a leaf node whose line to the hub is cut for a while
@@ -229,12 +230,16 @@ def places_of(count):
     return [robot * PLACES // count for robot in range(count)]
 
 
-def spread(options, scene, robots, division, delay=1.0, more_spec="", more_init=()):
-    """A web at eight places, most links within a place, and a fleet at some of them."""
-    from fleet_net import HUB, Net
+nets_lock = threading.Lock()
 
-    net = scene.add(Net(PLACES, places_of(robots)))
-    spec = f"hosts = 96\nlargest = {options.largest}\nsize_exponent = 0.0\nblocks = {PLACES}\nnetwork = 10\nfar_links = 8\nnear = 0.95\n{more_spec}{PLAIN}"
+
+def spread(options, scene, robots, division, delay=1.0, more_spec="", more_init=(), near=0.95, hosts=96, largest=None, routed=False):
+    """A web at eight places, most links within a place, and a fleet at some of them."""
+    from fleet_net import HUB, Net, Routed
+
+    with nets_lock:  # a child of one must not hold the other's devices
+        net = scene.add((Routed if routed else Net)(PLACES, places_of(robots)))
+    spec = f"hosts = {hosts}\nlargest = {largest or options.largest}\nsize_exponent = 0.0\nblocks = {PLACES}\nnetwork = 10\nfar_links = 8\nnear = {near}\n{more_spec}{PLAIN}"
     web = scene.add(Web(options, scene.directory, spec, enter=net.enter("web")))
     nats = scene.add(Nats(options, scene.directory, host="0.0.0.0", enter=net.enter("hub")))
     config = (
@@ -247,10 +252,10 @@ def spread(options, scene, robots, division, delay=1.0, more_spec="", more_init=
     return net, web, nats, fleet, f"nats://{HUB}:4222"
 
 
-def one_size(options, robots, division, results, scenario="growth", named=None, more_spec="", more_init=()):
+def one_size(options, robots, division, results, scenario="growth", named=None, **more):
     delay = 1.0
     with Scene() as scene:
-        net, web, nats, fleet, address = spread(options, scene, robots, division, delay, more_spec, more_init)
+        net, web, nats, fleet, address = spread(options, scene, robots, division, delay, **more)
         for number in range(1, robots + 1):
             fleet.join(f"robot-{number}", "--once", enter=net.enter(f"robot-{number}"), nats=address)
         ended = fleet.wait(420)
@@ -272,6 +277,8 @@ def one_size(options, robots, division, results, scenario="growth", named=None, 
             "second_half_rtt_ms": mean_rtt([v for v in visits if int(v["start"]) > half]),
             "divisions": fleet.tally("divisions"), "moved": fleet.tally("handed"),
             "probed": sum(report["probed"] for report in fleet.lives.values()),
+            "traced": sum(report["traced"] for report in fleet.lives.values()),
+            "untraced": sum(report["untraced"] for report in fleet.lives.values()),
             "lives": sum(life > 0 for _, life in fleet.lives), "ended": ended,
         }
         row(**result)
@@ -296,13 +303,35 @@ def beside_each_other(threads):
         thread.join()
 
 
+def compare(options, robots, scenario, ways, **more):
+    """The same crawl with other arguments of `init`, at the same time; every server is in a block of its own."""
+    results = {}
+
+    def one(named, init):
+        one_size(options, robots, "links", results, scenario, named, more_spec="apart = true\n", more_init=init, **more)
+
+    beside_each_other([threading.Thread(target=one, args=way) for way in ways.items()])
+    return results
+
+
+def routes(options):
+    """Links go anywhere, so that distances alone tell where a server belongs. A route to a silent server takes 15 s."""
+    ways = {"routes": ("--traces-per-minute", "60"), "answers": ("--traces-per-minute", "0")}
+    results = compare(options, 4, "routes", ways, near=1 / PLACES, hosts=24, largest=330, routed=True)
+    if len(results) < 2:
+        return expect(False, "routes broke off")
+    routes, answers = results["routes"], results["answers"]
+    nearer = 1 - routes["second_half_rtt_ms"] / answers["second_half_rtt_ms"]
+    row(scenario="routes", robots=4, rtt_lower_by_routes=nearer)
+    expect(nearer > 0, f"routes brought servers {nearer:.0%} nearer")
+    expect(routes["traced"] > 0 and answers["traced"] == 0, "routes were traced where they should not, or not where they should")
+    expect(routes["probed"] == 0 and answers["probed"] == 0, "silent servers answered probes")
+
+
 def near(options):
     """Without probes only those who ask a server know how far it is: no other server is in its block."""
-    results, apart = {}, "apart = true\n"
     ways = {"probes": (), "answers": ("--no-probes",)}
-    beside_each_other([
-        threading.Thread(target=one_size, args=(options, 4, "links", results, "near", named, apart, init)) for named, init in ways.items()
-    ])
+    results = compare(options, 4, "near", ways)
     if len(results) < 2:
         return expect(False, "near broke off")
     nearer = 1 - results["probes"]["second_half_rtt_ms"] / results["answers"]["second_half_rtt_ms"]
@@ -558,7 +587,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("web")
     parser.add_argument("nats")
-    parser.add_argument("scenario", choices=["growth", "join", "near", "away", "fresh", "leaf"])
+    parser.add_argument("scenario", choices=["growth", "join", "near", "routes", "away", "fresh", "leaf"])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=[1, 2, 4, 8])
     parser.add_argument("--largest", type=int, default=110, help="pages of each host (growth, join)")

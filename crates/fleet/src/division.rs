@@ -7,6 +7,7 @@
 //! where its links are. What was placed before anybody knew how far it is may move once beyond the promise.
 
 mod distances;
+mod paths;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -24,6 +25,7 @@ use crate::counts::{Answered, Counts};
 use crate::filter::Block;
 use crate::identity::{GroupId, Member, Millis, Text};
 use crate::plan::{Seat, Version};
+use crate::trace::Traced;
 use crate::wire::encode;
 
 /// By how much a member's pages and servers may exceed its fair share.
@@ -58,6 +60,8 @@ pub struct Terms {
     pub promise: f64,
     /// So long the first division waits for the distances of nine servers of ten; 0 where nobody measures them.
     pub patience: Millis,
+    /// Whether robots look for the ways to servers that answer no probes.
+    pub routes: bool,
 }
 
 impl Default for Terms {
@@ -68,6 +72,7 @@ impl Default for Terms {
             every: 6 * 3_600_000,
             promise: 0.05,
             patience: 0,
+            routes: false,
         }
     }
 }
@@ -81,7 +86,7 @@ pub struct Placed {
     pub counts: Counts,
     /// The member that the table gave it to before, as a position in `seats`.
     pub before: Option<usize>,
-    /// That was before its distances were known, as they are now: it may move though nothing else may.
+    /// That was before its distances were known as well as they are now: it may move though nothing else may.
     pub blind: bool,
     /// The member that has it, by the table or by the ring.
     pub owner: Option<usize>,
@@ -102,6 +107,8 @@ pub struct Division {
     pub seats: Vec<Seat>,
     /// What there is.
     pub servers: Vec<Placed>,
+    /// Ways to them that robots found.
+    pub traces: Vec<Traced>,
     /// The share of the members' capacity that came since the last time.
     pub came: f64,
     /// See [`Terms::promise`].
@@ -238,7 +245,7 @@ impl Division {
             .iter()
             .map(|seat| seat.member.identity())
             .collect();
-        let distances = Distances::of(&self.seats, &placed);
+        let distances = Distances::of(&self.seats, &placed, &self.traces);
         let measured = distances.measured();
         let nearness = [Nearness {
             measured: &measured,
@@ -278,13 +285,15 @@ impl Division {
             let blind = |at: usize| placed[at].blind;
             let freed = (0..placed.len()).map(|at| if blind(at) { NOWHERE } else { before[at] });
             let part = attempt(&freed.collect::<Vec<u32>>(), PRICE)?;
-            let delay = distances.mean(&placed, &part);
+            // ways become known slowly: what they do not tell of yet would hide what they do
+            let judged = |at: usize| self.traces.is_empty() || blind(at);
+            let nearer = distances.mean(&placed, &part, judged);
             let nearer =
-                delay.is_some_and(|(was, will)| f64::from(will) <= NEARER * f64::from(was));
+                nearer.is_some_and(|(was, will)| f64::from(will) <= NEARER * f64::from(was));
             let firm = moved(&part, &|at| !blind(at));
             if nearer && firm as f64 <= allowed {
                 (divided.moved, divided.late) = (firm, moved(&part, &blind));
-                divided.delay = delay;
+                divided.delay = distances.mean(&placed, &part, |_| true);
                 return Ok(part);
             }
         }
@@ -294,7 +303,7 @@ impl Division {
             part = attempt(&before, price)?;
             divided.moved = moved(&part, &|_| true);
             if divided.moved as f64 <= allowed {
-                divided.delay = distances.mean(&placed, &part);
+                divided.delay = distances.mean(&placed, &part, |_| true);
                 return Ok(part);
             }
             price *= DEARER;
@@ -306,7 +315,7 @@ impl Division {
             }
         }
         divided.moved = 0;
-        divided.delay = distances.mean(&placed, &part);
+        divided.delay = distances.mean(&placed, &part, |_| true);
         Ok(part)
     }
 

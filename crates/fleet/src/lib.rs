@@ -20,6 +20,7 @@ pub mod ring;
 pub mod robot;
 pub mod sent;
 pub mod table;
+pub mod trace;
 pub mod wire;
 
 #[doc(hidden)]

@@ -20,6 +20,7 @@ mod shares;
 mod snapshot;
 mod start;
 mod takeover;
+mod tracing;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
@@ -52,6 +53,7 @@ use register::Register;
 pub use settings::Settings;
 use snapshot::Snapshots;
 use start::Start;
+use tracing::Tracing;
 
 /// How often a robot looks whether something has to be done again.
 const TICK: Millis = 1_000;
@@ -98,6 +100,7 @@ pub struct Robot {
     partitioner: Partitioner,
     observing: Observing,
     probing: Probing,
+    tracing: Tracing,
     snapshots: Snapshots,
     /// Logs of others that wait for their snapshots.
     legacies: BTreeMap<Session, Legacy>,
@@ -250,6 +253,7 @@ impl Robot {
             partitioner: Partitioner::default(),
             observing: Observing::default(),
             probing: Probing::default(),
+            tracing: Tracing::default(),
             snapshots: Snapshots::default(),
             legacies: BTreeMap::new(),
             grants: BTreeMap::new(),

@@ -1,5 +1,5 @@
 //! What several crates need and none should have for itself: which addresses are public, blocks and networks
-//! of them, the calendar, distances on Earth, a stable hash, numbers of pages and
+//! of them, shortest paths over routes, the calendar, distances on Earth, a stable hash, numbers of pages and
 //! hosts, quantities as people write them.
 //!
 //! Everything here is a pure function of its arguments.
@@ -11,6 +11,7 @@ pub mod earth;
 pub mod hash;
 pub mod id;
 pub mod network;
+pub mod paths;
 pub mod prefix;
 pub mod quantity;
 

@@ -2,12 +2,11 @@
 #![doc = include_str!("approximate/README.md")]
 
 mod coordinates;
-mod graph;
 mod judge;
 mod world;
 
 pub use coordinates::{Embedding, Settings, Springs};
-pub use graph::{Graph, Link, links_of};
+pub use ground::paths::{Graph, Link, links_of};
 pub use judge::{Experiment, Judgement, judge};
 pub use world::{World, generate};
 

@@ -11,6 +11,7 @@ use fleet::identity::{GroupId, RobotId};
 use fleet::io::{Input, Output};
 use fleet::parcel::{Parcel, Subject};
 use fleet::robot::{Divides, Settings};
+use fleet::trace::Trace;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -86,6 +87,14 @@ impl Sight {
         if let Some(seam) = self.seam.get() {
             let mut seam = lock(seam);
             seam.protocol_mut().probed(server, by, path, micros);
+        }
+    }
+
+    /// A robot of the fleet found the way to a server, or that there is nothing to find.
+    pub fn traced(&self, server: IpAddr, by: RobotId, path: Vec<GroupId>, trace: Trace) {
+        if let Some(seam) = self.seam.get() {
+            let mut seam = lock(seam);
+            seam.protocol_mut().traced(server, by, path, trace);
         }
     }
 

@@ -7,7 +7,7 @@ mod served;
 
 pub use error::StartError;
 pub(crate) use opening::address_rules;
-pub use opening::{check_start, may_probe};
+pub use opening::{check_start, may_contact, may_probe};
 
 use crate::archivist::{Archivist, SharedSeam};
 use crate::barred;

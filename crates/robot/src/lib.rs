@@ -41,8 +41,8 @@ pub mod whole_file;
 
 pub use courier::{Berth, Figures, Mooring, Sight};
 pub use crawl::{
-    Crawl, Mended, StartError, archive_directory, check, check_start, may_probe, start,
-    start_in_fleet, start_within, state_directory,
+    Crawl, Mended, StartError, archive_directory, check, check_start, may_contact, may_probe,
+    start, start_in_fleet, start_within, state_directory,
 };
 pub use keeper::Until;
 pub use losses::Losses;

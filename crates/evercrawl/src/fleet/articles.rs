@@ -52,7 +52,13 @@ pub struct Articles {
     /// Whether robots probe servers that they do not ask for pages.
     #[serde(default = "yes")]
     pub probes: bool,
+    /// Most routes that a robot traces in a minute.
+    #[serde(default)]
+    pub traces_per_minute: f64,
 }
+
+/// See [`Articles::traces_per_minute`].
+pub const TRACES_PER_MINUTE: f64 = 0.0;
 
 fn yes() -> bool {
     true
@@ -81,6 +87,7 @@ impl Articles {
             storage: 0,
             division: By::default(),
             probes: true,
+            traces_per_minute: TRACES_PER_MINUTE,
         })
     }
 
@@ -132,7 +139,10 @@ impl Articles {
         settings.resend = millis(self.lease * 2.0 / 3.0).clamp(2_000, 20_000);
         settings.observe = millis(self.lease).clamp(2_000, 30_000);
         match (&mut settings.division, self.division) {
-            (Some(terms), By::Links) if self.probes => terms.patience = PATIENCE * settings.observe,
+            (Some(terms), By::Links) if self.probes => {
+                terms.patience = PATIENCE * settings.observe;
+                terms.routes = self.traces_per_minute > 0.0;
+            }
             (_, By::Links) => {}
             (division, By::Hash) => *division = None,
         }

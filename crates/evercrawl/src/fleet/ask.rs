@@ -3,6 +3,7 @@
 use super::office::Office;
 use bus::Bus;
 use fleet::identity::{GroupId, Member, RobotId};
+use fleet::trace::Trace;
 use robot::view::Status;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -31,8 +32,46 @@ pub enum Ask {
     Divide { group: u64 },
     /// How far servers are, in microseconds: what is known by now; the others are measured.
     Probe { servers: Vec<IpAddr> },
+    /// The ways to servers that are known by now; the others are looked for.
+    Trace { servers: Vec<IpAddr> },
     /// What came of the last division of a group.
     Divided { group: u64 },
+}
+
+/// Of what [`Traces`] says; others cannot be read.
+const FORMAT: u32 = 1;
+
+/// The ways to servers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Traces {
+    format: u32,
+    found: Vec<(IpAddr, Way)>,
+}
+
+/// Routers with microseconds to each, in order, and microseconds to the server itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Way {
+    hops: Vec<(IpAddr, u32)>,
+    end: Option<u32>,
+}
+
+impl Traces {
+    pub fn of(found: Vec<(IpAddr, Trace)>) -> Self {
+        let way = |Trace { hops, end }| Way { hops, end };
+        Self {
+            format: FORMAT,
+            found: (found.into_iter())
+                .map(|(server, trace)| (server, way(trace)))
+                .collect(),
+        }
+    }
+
+    /// Nothing if a newer robot wrote it.
+    pub fn read(self) -> Option<Vec<(IpAddr, Trace)>> {
+        let trace = |Way { hops, end }| Trace { hops, end };
+        let found = self.found.into_iter();
+        (self.format == FORMAT).then(|| found.map(|(server, way)| (server, trace(way))).collect())
+    }
 }
 
 /// What a robot says of a division.
@@ -137,6 +176,17 @@ pub struct Report {
     /// Answers to probes of all robots that it knows as a partitioner.
     #[serde(default)]
     pub probes: usize,
+    /// Ways to servers that it found for partitioners, and servers to which it found none.
+    #[serde(default)]
+    pub traced: u64,
+    #[serde(default)]
+    pub untraced: u64,
+    /// Ways of all robots that it knows as a partitioner.
+    #[serde(default)]
+    pub traces: usize,
+    /// Servers and ways that it could not remember: there are too many.
+    #[serde(default)]
+    pub unmeasured: u64,
     pub tally: Tally,
     pub engine: Engine,
     pub status: Status,
@@ -270,5 +320,27 @@ impl Office {
         let question = serde_json::to_vec(ask).ok()?;
         let answer = self.runtime.block_on(self.nats.ask(robot, &question))?;
         serde_json::from_slice(&answer).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_are_read_back_and_those_of_another_format_are_not() {
+        let server: IpAddr = [192, 0, 2, 1].into();
+        let trace = Trace {
+            hops: vec![([8, 8, 8, 8].into(), 900)],
+            end: Some(1_500),
+        };
+        let mut told = serde_json::to_value(Traces::of(vec![(server, trace.clone())])).unwrap();
+        let read = |told: &serde_json::Value| {
+            let told: Traces = serde_json::from_value(told.clone()).ok()?;
+            told.read()
+        };
+        assert_eq!(read(&told), Some(vec![(server, trace)]));
+        told["format"] = 2.into();
+        assert_eq!(read(&told), None);
     }
 }

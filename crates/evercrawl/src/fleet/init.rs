@@ -1,6 +1,6 @@
 //! `evercrawl fleet init`: founds a fleet.
 
-use super::articles::{Articles, By};
+use super::articles::{Articles, By, TRACES_PER_MINUTE};
 use super::groups::{self, Groups, TOP};
 use super::office::{Office, Where};
 use super::seed;
@@ -53,6 +53,12 @@ pub struct Arguments {
     /// addresses, once a day, so that servers go to robots near them.
     #[arg(long)]
     no_probes: bool,
+    /// Most routes that each robot traces in a minute; 0 for none.
+    ///
+    /// Where a server answers no probes, up to five robots look for the routers on the way. Distances are then shortest
+    /// paths over them.
+    #[arg(long, value_name = "NUMBER", default_value_t = TRACES_PER_MINUTE)]
+    traces_per_minute: f64,
     /// Accept servers older than 2.10.23, which may lose data when they are killed.
     #[arg(long)]
     allow_old: bool,
@@ -64,6 +70,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     robot::check(&config).map_err(explain)?;
     if !(2.0..=3600.0).contains(&arguments.lease.0) {
         return Err(BadInput("--lease: expected a time from 2s to 1h".into()).into());
+    }
+    if !(0.0..=600.0).contains(&arguments.traces_per_minute) {
+        return Err(BadInput("--traces-per-minute: expected a number from 0 to 600".into()).into());
     }
     let servers = place.nats.split(',').count();
     let three = (arguments.replicas.as_deref()).map_or(servers >= 3, |said| said == "3");
@@ -83,6 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     articles.storage = arguments.storage;
     articles.division = arguments.division;
     articles.probes = !arguments.no_probes;
+    articles.traces_per_minute = arguments.traces_per_minute;
     let office = Office::connect(&place, "operator", articles.layout(), arguments.allow_old)?;
     let prepared = prepare(&office)?;
     for server in &prepared.unreachable {
@@ -167,6 +177,10 @@ fn difference(known: &Articles, wanted: &Articles) -> Option<&'static str> {
         ("--storage", known.storage != wanted.storage),
         ("--division", known.division != wanted.division),
         ("--no-probes", known.probes != wanted.probes),
+        (
+            "--traces-per-minute",
+            known.traces_per_minute != wanted.traces_per_minute,
+        ),
     ]
     .into_iter()
     .find_map(|(what, differs)| differs.then_some(what))

@@ -1,6 +1,7 @@
 //! `evercrawl fleet join`: a robot of a fleet at work.
 
 mod answers;
+mod gauge;
 mod journal;
 mod prober;
 mod purse;
@@ -403,7 +404,7 @@ impl Work<'_> {
         tell_mended(&crawl.mended, json);
         let runtime = self.office.runtime.handle().clone();
         dock::serve(self.office.nats.clone(), mooring, runtime)?;
-        let (prober, _probing) = prober::Prober::start(&config)?;
+        let (prober, _probing) = prober::Prober::start(&config, self.articles.traces_per_minute)?;
         let desk = Desk::open(
             &self.arguments.robot,
             self.robot,

@@ -152,7 +152,7 @@ fn put_robot(page: &mut Page, report: &Report, labels: &str) {
     }
 }
 
-fn counters(report: &Report) -> [(&'static str, &'static str, u64); 17] {
+fn counters(report: &Report) -> [(&'static str, &'static str, u64); 21] {
     let (tally, engine) = (&report.tally, &report.engine);
     [
         ("robot_sent_total", "URLs sent to others.", tally.sent),
@@ -211,6 +211,26 @@ fn counters(report: &Report) -> [(&'static str, &'static str, u64); 17] {
             "robot_moved_late_total",
             "Pages that its divisions moved beyond the promise, placed before distances were known.",
             tally.moved_late,
+        ),
+        (
+            "robot_probed_total",
+            "Servers that it probed for partitioners.",
+            report.probed,
+        ),
+        (
+            "robot_traced_total",
+            "Servers to which it traced the route for partitioners.",
+            report.traced,
+        ),
+        (
+            "robot_untraced_total",
+            "Servers to which it found no route.",
+            report.untraced,
+        ),
+        (
+            "robot_unmeasured_total",
+            "Distances and routes that it had no room for.",
+            report.unmeasured,
         ),
         (
             "robot_cut_from_log_total",

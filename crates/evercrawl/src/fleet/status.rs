@@ -59,6 +59,10 @@ pub struct View {
     pub refused: u64,
     /// Times that robots divided a group by its links.
     pub divisions: u64,
+    /// Servers that robots probed, to which they traced the route, and to which they found none.
+    pub probed: u64,
+    pub traced: u64,
+    pub untraced: u64,
     pub robots: Vec<Shown>,
 }
 
@@ -119,6 +123,9 @@ impl View {
                 .map(|report| report.status.refused_from_peers + report.tally.refused)
                 .sum(),
             divisions: reports().map(|report| report.tally.divisions).sum(),
+            probed: reports().map(|report| report.probed).sum(),
+            traced: reports().map(|report| report.traced).sum(),
+            untraced: reports().map(|report| report.untraced).sum(),
             robots,
         })
     }
@@ -158,6 +165,15 @@ impl View {
             let _ = writeln!(
                 text,
                 "refused    {refused} of other robots: `fleet dead-letters` says which and why"
+            );
+        }
+        if self.probed + self.traced + self.untraced > 0 {
+            let _ = writeln!(
+                text,
+                "distances  {} · {} ({} not found)",
+                count(self.probed, "probe"),
+                count(self.traced, "route"),
+                grouped(self.untraced as usize),
             );
         }
         if self.quiet {

@@ -6,6 +6,8 @@
 //!   and the ring, which knows no places, gives blocks to many;
 //! - probes of the block say how far members are from it that never asked it. An answer takes the way and the server's own
 //!   time, a probe the way alone: the difference at those who know both is added;
+//! - of a server that answers no probes, ways tell: a robot that looked for it is as far as the shortest path over the
+//!   routers that all found, up to whoever got an answer;
 //! - servers at one place, by name or database, are as far from a member as the others there.
 
 use std::collections::BTreeMap;
@@ -13,8 +15,10 @@ use std::collections::BTreeMap;
 use partition::solve::{Host, Measured, Robot};
 
 use super::Placed;
+use super::paths::Paths;
 use crate::counts::{block, is_of};
 use crate::plan::Seat;
+use crate::trace::Traced;
 
 /// Microseconds between members and servers, by their positions.
 pub(super) struct Distances(BTreeMap<(usize, usize), u32>);
@@ -24,12 +28,25 @@ fn median(mut values: Vec<u32>) -> Option<u32> {
     values.get(values.len() / 2).copied()
 }
 
+/// The union of the ways. Where one ends is what the robot that found it measured, or else the server's answers to it.
+fn paths_of<'a>(placed: &[&Placed], traces: &'a [Traced]) -> Paths<'a> {
+    let answers = placed.iter().flat_map(|placed| {
+        let delays = placed.counts.delays.iter();
+        delays.filter_map(|(robot, delay)| Some(((block(placed.server), *robot), delay.median()?)))
+    });
+    let answers: BTreeMap<_, u32> = answers.collect();
+    Paths::new(traces, |traced| {
+        let answer = || answers.get(&(block(traced.server), traced.robot));
+        traced.trace.end.or_else(|| answer().copied())
+    })
+}
+
 impl Distances {
-    pub(super) fn of(seats: &[Seat], placed: &[&Placed]) -> Self {
+    pub(super) fn of(seats: &[Seat], placed: &[&Placed], traces: &[Traced]) -> Self {
         let mut known = Self(BTreeMap::new());
         known.by_answers(seats, placed);
         known.by_others(seats.len(), placed, |placed| Some(block(placed.server)));
-        known.by_probes(seats, placed);
+        known.by_probes(seats, placed, traces);
         known.by_others(seats.len(), placed, |placed| placed.place.clone());
         known
     }
@@ -74,10 +91,19 @@ impl Distances {
         }
     }
 
-    fn by_probes(&mut self, seats: &[Seat], placed: &[&Placed]) {
+    /// By probes; where there are none, by ways.
+    fn by_probes(&mut self, seats: &[Seat], placed: &[&Placed], traces: &[Traced]) {
+        let paths = paths_of(placed, traces);
         for (at, placed) in placed.iter().enumerate() {
+            let found;
+            let ways = if placed.probes.is_empty() {
+                found = paths.to(placed.server);
+                &found
+            } else {
+                &placed.probes
+            };
             let probes = seats.iter().enumerate().filter_map(|(seat, of)| {
-                let own = placed.probes.iter().filter(|probe| probe.is_of(of.member));
+                let own = ways.iter().filter(|probe| probe.is_of(of.member));
                 Some((seat, median(own.map(|probe| probe.micros).collect())?))
             });
             let probes: Vec<(usize, u32)> = probes.collect();
@@ -114,10 +140,16 @@ impl Distances {
         measured.collect()
     }
 
-    /// Microseconds from a page to its member, as it is and by a new division, where both are known.
-    pub(super) fn mean(&self, placed: &[&Placed], part: &[u32]) -> Option<(u32, u32)> {
+    /// Microseconds from a page to its member, as it is and by a new division, where both are known, of servers that count.
+    pub(super) fn mean(
+        &self,
+        placed: &[&Placed],
+        part: &[u32],
+        counts: impl Fn(usize) -> bool,
+    ) -> Option<(u32, u32)> {
         let (mut pages, mut now, mut then) = (0, 0, 0);
-        for (at, placed) in placed.iter().enumerate() {
+        let placed = placed.iter().enumerate();
+        for (at, placed) in placed.filter(|(at, _)| counts(*at)) {
             let Some(owner) = placed.owner else { continue };
             let of = |seat: usize| self.0.get(&(at, seat)).copied().map(u64::from);
             if let (Some(before), Some(after)) = (of(owner), of(part[at] as usize)) {

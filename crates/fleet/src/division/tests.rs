@@ -2,6 +2,7 @@ use super::*;
 use crate::identity::RobotId;
 use crate::identity::Unit;
 use crate::plan::Plan;
+use crate::trace::Trace;
 
 const CLUSTERS: u32 = 12;
 
@@ -45,6 +46,7 @@ fn division(seats: &[u64], servers: Vec<Placed>) -> Division {
         seats: seats.iter().map(seat).collect(),
         servers,
         came: 0.0,
+        traces: Vec::new(),
         promise: 0.05,
     }
 }
@@ -426,7 +428,7 @@ fn a_probe_is_no_answer_and_is_compared_with_none() {
     placed.counts.time(&answered(5, 60_000));
     placed.probes = vec![answered(9, 20_000)];
     let known = |placed: &Placed| {
-        let measured = Distances::of(&seats, &[placed]).measured();
+        let measured = Distances::of(&seats, &[placed], &[]).measured();
         let micros = measured.iter().map(|m| (m.robot.0, m.cost as u32));
         micros.collect::<Vec<_>>()
     };
@@ -435,6 +437,47 @@ fn a_probe_is_no_answer_and_is_compared_with_none() {
     assert_eq!(known(&placed), [(0, 60), (1, 70)]);
     placed.counts.delays.clear();
     assert_eq!(known(&placed), [(0, 10), (1, 20)]);
+}
+
+#[test]
+fn of_a_server_that_answers_no_probes_routes_tell() {
+    let seats = [5, 9, 7].map(|id| Seat::new(Member::Robot(RobotId(id)), 1, 1));
+    let router = |last: u8| std::net::IpAddr::from([8, 8, 8, last]);
+    let mut all = servers(1);
+    // the way is 10 ms, the server takes 50
+    all[0].counts.time(&Answered {
+        robot: RobotId(5),
+        path: vec![GroupId(1)],
+        micros: 60_000,
+    });
+    let traced = |robot, hops| Traced {
+        robot: RobotId(robot),
+        path: vec![GroupId(1)],
+        server: all[0].server,
+        trace: Trace { hops, end: None },
+    };
+    let traces = [
+        traced(5, vec![(router(1), 2_000), (router(2), 8_000)]),
+        traced(9, vec![(router(3), 1_000), (router(2), 30_000)]),
+    ];
+    let known = |placed: &Placed, traces: &[Traced]| {
+        let measured = Distances::of(&seats, &[placed], traces).measured();
+        let micros = measured.iter().map(|m| (m.robot.0, m.cost as u32));
+        micros.collect::<Vec<_>>()
+    };
+    // 30 ms to the router that both ways have, and the 52 from there; nothing is known of the third
+    assert_eq!(known(&all[0], &traces), [(0, 60), (1, 82)]);
+    assert_eq!(known(&all[0], &[]), [(0, 60)]);
+    let probe = |(robot, micros)| Answered {
+        robot: RobotId(robot),
+        path: vec![GroupId(1)],
+        micros,
+    };
+    let mut probed = all[0].clone();
+    probed.probes = [(5, 10_000), (7, 35_000)].map(probe).to_vec();
+    let both = (known(&probed, &traces), known(&probed, &[]));
+    assert_eq!(both.0, both.1, "routes tell nothing of what was probed");
+    assert_eq!(both.0, [(0, 60), (2, 85)]);
 }
 
 #[test]

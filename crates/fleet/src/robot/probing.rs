@@ -9,10 +9,10 @@ use std::net::IpAddr;
 use super::Robot;
 use crate::counts::{Answered, block, is_of};
 use crate::identity::{GroupId, Member, Millis, RobotId, Unit};
-use crate::plan::{Seat, Standing};
+use crate::plan::Standing;
 
 /// Members that measure how far a block is: about five, well spread, tell as much as many.
-const PROBERS: usize = 5;
+pub(super) const PROBERS: usize = 5;
 /// Most blocks of which it is known.
 const MOST: usize = 1 << 16;
 /// Then it is measured again.
@@ -30,7 +30,7 @@ struct Probe {
     at: Millis,
 }
 
-/// A server that is to be probed.
+/// A server that is to be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Which.
@@ -54,14 +54,20 @@ impl Probing {
     }
 
     /// Whether as many members as are asked for it have said how far a server's block is, or that it is silent.
-    pub(super) fn knows(&self, server: IpAddr, seats: &[Seat]) -> bool {
+    pub(super) fn knows(&self, server: IpAddr, members: &[Member]) -> bool {
         let probes = self.0.get(&block(server));
         let of = |member: Member| {
             let mut probes = probes.into_iter().flatten();
             probes.any(|(robot, probe)| is_of(member, *robot, &probe.path))
         };
-        let known = seats.iter().filter(|seat| of(seat.member)).count();
-        known >= PROBERS.min(seats.len())
+        let known = members.iter().filter(|member| of(**member)).count();
+        known >= PROBERS.min(members.len())
+    }
+
+    /// Whether as many members as are asked for it got no answer from a server's block, and nobody did.
+    pub(super) fn is_silent(&self, server: IpAddr, members: &[Member]) -> bool {
+        let mut probes = self.0.get(&block(server)).into_iter().flatten();
+        self.knows(server, members) && probes.all(|(_, probe)| probe.micros.is_none())
     }
 
     fn has(&self, block: IpAddr, member: Member, now: Millis) -> bool {
@@ -75,22 +81,48 @@ impl Probing {
 impl Robot {
     /// What is to be probed for a group whose partitioner this robot is, the blocks with most pages first.
     pub fn unprobed(&self, group: GroupId, most: usize) -> Vec<Wanted> {
-        let depth = self.levels.iter().position(|level| level.group == group);
-        let Some(depth) = depth.filter(|_| self.makes(group)) else {
-            return Vec::new();
+        let members = self.members_of(group);
+        let room = |server: IpAddr| {
+            self.probing.0.len() < MOST || self.probing.0.contains_key(&block(server))
         };
-        let Some(plan) = &self.levels[depth].plan else {
+        let wanted = self.wanted(group, &members);
+        let wanted = wanted.filter(|wanted| room(wanted.server));
+        let wanted = wanted.filter_map(|mut wanted| {
+            let block = block(wanted.server);
+            let known = |member: &Member| self.probing.has(block, *member, self.now);
+            wanted.by.retain(|member| !known(member));
+            (!wanted.by.is_empty()).then_some(wanted)
+        });
+        wanted.take(most).collect()
+    }
+
+    /// Those who measure distances for a group: nobody if another one is its partitioner, or if it is not divided.
+    pub(super) fn members_of(&self, group: GroupId) -> Vec<Member> {
+        let level = self.levels.iter().find(|level| level.group == group);
+        let plan = level.and_then(|level| level.plan.as_ref());
+        let Some(plan) = plan.filter(|_| self.makes(group)) else {
             return Vec::new();
         };
         let active = plan.seats.iter().filter(|s| s.standing == Standing::Active);
-        let seats: Vec<Member> = active.map(|seat| seat.member).collect();
+        let members: Vec<Member> = active.map(|seat| seat.member).collect();
         let by_ring = self.charter(plan).is_some_and(|charter| charter.ring);
-        if seats.len() < 2 || by_ring || self.settings.division.is_none() {
+        if members.len() < 2 || by_ring || self.settings.division.is_none() {
             return Vec::new();
         }
+        members
+    }
+
+    /// A server of each block of a group, those with most pages first, and who is to measure it.
+    pub(super) fn wanted<'a>(
+        &'a self,
+        group: GroupId,
+        members: &'a [Member],
+    ) -> impl Iterator<Item = Wanted> + 'a {
+        let depth = self.levels.iter().position(|level| level.group == group);
+        let depth = depth.filter(|_| !members.is_empty());
         let mut blocks: BTreeMap<IpAddr, (u64, IpAddr)> = BTreeMap::new();
         let collected = self.observing.collected.get(&group);
-        for server in self.servers_of(depth) {
+        for server in depth.map_or_else(Vec::new, |depth| self.servers_of(depth)) {
             let counts = collected.and_then(|collected| collected.get(&server));
             let pages = counts.map_or(0, crate::counts::Counts::total);
             let known = blocks.entry(block(server)).or_insert((0, server));
@@ -98,16 +130,12 @@ impl Robot {
         }
         let mut blocks: Vec<(IpAddr, (u64, IpAddr))> = blocks.into_iter().collect();
         blocks.sort_by_key(|(_, (pages, _))| std::cmp::Reverse(*pages));
-        let room =
-            |block: &IpAddr| self.probing.0.len() < MOST || self.probing.0.contains_key(block);
-        let wanted = blocks.into_iter().filter(|(block, _)| room(block));
-        let wanted = wanted.filter_map(|(block, (_, server))| {
-            let owner = plan.owner(Unit::Server(server), self.flaw);
-            let mut by = probers(block, &seats, owner);
-            by.retain(|member| !self.probing.has(block, *member, self.now));
-            (!by.is_empty()).then_some(Wanted { server, by })
-        });
-        wanted.take(most).collect()
+        let plan = depth.and_then(|depth| self.levels[depth].plan.as_ref());
+        blocks.into_iter().map(move |(block, (_, server))| {
+            let owner = plan.and_then(|plan| plan.owner(Unit::Server(server), self.flaw));
+            let by = probers(block, members, owner);
+            Wanted { server, by }
+        })
     }
 
     /// How many answers to probes are known.

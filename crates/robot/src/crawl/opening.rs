@@ -136,6 +136,12 @@ pub fn may_probe(config: &Config) -> Result<impl Fn(IpAddr) -> bool + Send + use
     })
 }
 
+/// Which addresses others may be told of: those that may be contacted.
+pub fn may_contact(config: &Config) -> Result<impl Fn(IpAddr) -> bool + Send + use<>, StartError> {
+    let addresses = address_rules(config)?;
+    Ok(move |address| addresses.permits(address))
+}
+
 /// Which addresses may be contacted.
 pub(crate) fn address_rules(config: &Config) -> Result<AddressRules, StartError> {
     let mut rules = AddressRules::default();

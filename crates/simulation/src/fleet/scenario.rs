@@ -56,6 +56,9 @@ pub enum Fault {
     Remove(GroupId),
 }
 
+/// Routers, with microseconds to each and back.
+pub type Hops = Vec<(IpAddr, u32)>;
+
 /// A run.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -99,6 +102,10 @@ pub struct Scenario {
     pub distance: Option<fn(usize, IpAddr) -> u32>,
     /// From then on probes of servers are answered, by `distance`; nobody probes if nothing is said.
     pub probes: Option<Millis>,
+    /// Servers that answer no probes.
+    pub silent: Option<fn(IpAddr) -> bool>,
+    /// The routers between a robot and a server, with microseconds to each and back; nobody traces routes if nothing is said.
+    pub routers: Option<fn(usize, IpAddr) -> Hops>,
     /// Entries of a log after which a snapshot is made.
     pub snapshot: Option<u64>,
     /// Of what waits for others long so much is kept in memory.
@@ -146,6 +153,8 @@ impl Scenario {
             division: None,
             distance: None,
             probes: None,
+            silent: None,
+            routers: None,
             table: None,
             snapshot: None,
             custody: None,

@@ -143,6 +143,8 @@ pub(super) struct World<'a> {
     engine: Engine,
     web: Web,
     processes: Vec<Process>,
+    /// When a robot may look for the next way.
+    traces_next: BTreeMap<usize, Millis>,
     checks: Checks,
     /// The engine has no leader until then; streams are full until then.
     gap_until: Millis,
@@ -179,6 +181,7 @@ impl<'a> World<'a> {
             events: HashMap::new(),
             engine: Engine::default(),
             processes: Vec::new(),
+            traces_next: BTreeMap::new(),
             checks: Checks::default(),
             gap_until: 0,
             full_until: 0,

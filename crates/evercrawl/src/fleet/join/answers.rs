@@ -2,7 +2,7 @@
 
 use super::prober::Prober;
 use super::purse;
-use crate::fleet::ask::{Ask, Division, Engine, Holding, Holdings, Known, Report};
+use crate::fleet::ask::{Ask, Division, Engine, Holding, Holdings, Known, Report, Traces};
 use crate::fleet::office::Office;
 use anyhow::{Result, anyhow};
 use bus::{Bus, Question};
@@ -21,6 +21,8 @@ use tokio::task::JoinHandle;
 /// Most names of a server that are told.
 const NAMES: usize = 100;
 
+/// Most servers that are measured for one question.
+const MEASURED: usize = 64;
 /// Most servers in an answer, and most hosts of each.
 const SERVERS: usize = 500;
 const HOSTS: usize = 3;
@@ -90,6 +92,11 @@ fn in_a_word(hold: &Hold) -> &'static str {
     }
 }
 
+/// As many as are asked for at a time.
+fn some(servers: &[IpAddr]) -> &[IpAddr] {
+    &servers[..servers.len().min(MEASURED)]
+}
+
 struct Clerk {
     name: String,
     robot: RobotId,
@@ -114,7 +121,10 @@ impl Clerk {
                 let told = self.leave.send(Input::Leave).is_ok();
                 serde_json::to_vec(&told)
             }
-            Ask::Probe { servers } => serde_json::to_vec(&self.prober.of(servers)),
+            Ask::Probe { servers } => serde_json::to_vec(&self.prober.distances.of(some(servers))),
+            Ask::Trace { servers } => {
+                serde_json::to_vec(&Traces::of(self.prober.traces.of(some(servers))))
+            }
             Ask::Divide { group } => serde_json::to_vec(&self.divide(GroupId(*group))),
             Ask::Divided { group } => serde_json::to_vec(&self.divided(GroupId(*group))),
         };
@@ -123,12 +133,16 @@ impl Clerk {
 
     fn report(&self) -> Report {
         let status = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let (probed, traced) = (self.prober.distances.tally(), self.prober.traces.tally());
         let mut report = Report {
             robot: self.name.clone(),
             seconds: self.began.elapsed().as_secs_f64(),
             engine: Engine::from(self.nats.tally()),
             status: status.clone(),
-            probed: self.prober.measured(),
+            probed: probed.measured,
+            traced: traced.measured,
+            untraced: traced.failed,
+            unmeasured: probed.refused + traced.refused,
             ..Report::default()
         };
         drop(status);
@@ -152,6 +166,9 @@ impl Clerk {
             report.tally = protocol.tally().into();
             report.standing = protocol.standing();
             report.probes = protocol.probes();
+            let (traces, dropped) = protocol.traces();
+            report.traces = traces;
+            report.unmeasured += dropped;
             report.engine.unburied += seam.unburied();
         });
         report

@@ -1,164 +1,153 @@
-//! A robot measures how far servers are that it does not ask for pages, when a partitioner wants to know: the median of
-//! seven packets, slowly, and not again for a day.
+//! What a robot measures for partitioners: how far servers are, and, at a low rate, the ways to them.
 
+use super::gauge::{Gauge, Limits, Running};
 use anyhow::Result;
+use fleet::trace::Trace;
 use netmap::pace::Pace;
-use netmap::probe::{Probing, probe};
+use netmap::probe::{Probing, Tracing, probe, trace};
+use netmap::wire::{Error, Method};
 use robot::config::Config;
-use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Packets per second to a server, and servers at a time.
-const PER_SECOND: f64 = 5.0;
-const AT_ONCE: usize = 8;
-/// Most servers that wait, and most that are remembered.
-const WAITING: usize = 1_000;
-const KNOWN: usize = 100_000;
-const LASTS: Duration = Duration::from_hours(24);
-/// So often it is looked whether the robot ends.
-const LOOK: Duration = Duration::from_millis(500);
+/// Seven packets each.
+const PROBES: Limits = Limits {
+    at_once: 8,
+    every: Duration::ZERO,
+    lasts: Duration::from_hours(24),
+    known: 100_000,
+};
+/// One at a time; ways change less than times.
+const TRACES: Limits = Limits {
+    at_once: 1,
+    every: Duration::ZERO,
+    lasts: Duration::from_hours(7 * 24),
+    known: 10_000,
+};
 
-/// Whoever measures.
-#[derive(Clone, Default)]
-pub struct Prober(Arc<Shared>);
-
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    news: Condvar,
-    stop: AtomicBool,
+/// Both, and what others may be told of.
+#[derive(Clone)]
+pub struct Prober {
+    /// Microseconds to a server and back; nothing if it does not answer.
+    pub distances: Gauge<Option<u32>>,
+    /// The way to a server; without routers if there is nothing to find.
+    pub traces: Gauge<Trace>,
+    public: Arc<dyn Fn(IpAddr) -> bool + Send + Sync>,
 }
 
-#[derive(Default)]
-struct State {
-    waiting: VecDeque<IpAddr>,
-    under_way: HashSet<IpAddr>,
-    /// When, and how many microseconds; nothing if it did not answer, or may not be asked.
-    known: HashMap<IpAddr, (Instant, Option<u32>)>,
-    measured: u64,
-}
-
-/// Ends it.
-pub struct Running(Prober);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.0.stop.store(true, Ordering::Relaxed);
-    }
+/// Ends both.
+pub struct Probed {
+    _distances: Running<Option<u32>>,
+    _traces: Running<Trace>,
 }
 
 impl Prober {
-    pub fn start(config: &Config) -> Result<(Self, Running)> {
-        let may = Arc::new(robot::may_probe(config)?);
-        let prober = Self::default();
-        for _ in 0..AT_ONCE {
-            let (own, may) = (prober.clone(), may.clone());
-            let thread = std::thread::Builder::new().name("prober".into());
-            thread.spawn(move || own.work(&*may))?;
-        }
-        Ok((prober.clone(), Running(prober)))
+    /// Finds no more ways than so many a minute.
+    pub fn start(config: &Config, traces_per_minute: f64) -> Result<(Self, Probed)> {
+        let may = robot::may_probe(config)?;
+        let (distances, probing) = Gauge::start(PROBES, move |server, pace| {
+            let measured = allowed(&may, server).then(|| distance(server, pace));
+            measured.flatten().map(Some)
+        })?;
+        let may = robot::may_probe(config)?;
+        let public = Arc::new(robot::may_contact(config)?);
+        let (of, without_icmp) = (public.clone(), AtomicBool::new(false));
+        let limits = Limits {
+            every: Duration::from_secs_f64(60.0 / traces_per_minute.clamp(1e-3, 6e3)),
+            ..TRACES
+        };
+        let (traces, tracing) = Gauge::start(limits, move |server, pace| {
+            let found = allowed(&may, server).then(|| way(server, pace, &without_icmp));
+            let mut found = found.flatten()?;
+            found.tidy(&*of);
+            Some(found).filter(|found| !found.hops.is_empty() || found.end.is_some())
+        })?;
+        let prober = Self {
+            distances,
+            traces,
+            public,
+        };
+        let running = Probed {
+            _distances: probing,
+            _traces: tracing,
+        };
+        Ok((prober, running))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        let state = self.0.state.lock();
-        state.unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What is known of these servers; the others are measured as soon as may be.
-    pub fn of(&self, servers: &[IpAddr]) -> Vec<(IpAddr, Option<u32>)> {
-        let mut state = self.state();
-        let mut known = Vec::new();
-        for server in servers {
-            match state.known.get(server) {
-                Some((at, micros)) if at.elapsed() < LASTS => known.push((*server, *micros)),
-                _ => state.queue(*server),
-            }
-        }
-        drop(state);
-        self.0.news.notify_all();
-        known
-    }
-
-    /// Servers that were measured so far.
-    pub fn measured(&self) -> u64 {
-        self.state().measured
-    }
-
-    fn work(&self, may: &impl Fn(IpAddr) -> bool) {
-        let pace = Pace::new(PER_SECOND, &self.0.stop);
-        while !pace.is_over() {
-            let Some(server) = self.next() else { continue };
-            let micros = if may(server) {
-                measure(server, &pace)
-            } else {
-                tracing::debug!(%server, "not probed: it may not be contacted");
-                None
-            };
-            // what ended early says nothing of the server
-            if !pace.is_over() {
-                self.state().learn(server, micros);
-            }
-        }
-    }
-
-    /// Waits a while for something to measure.
-    fn next(&self) -> Option<IpAddr> {
-        let waits = |state: &mut State| state.waiting.is_empty();
-        let waited = (self.0.news).wait_timeout_while(self.state(), LOOK, waits);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        let server = state.waiting.pop_front()?;
-        state.under_way.insert(server);
-        Some(server)
+    /// Whether others may be told of an address, and believed.
+    pub fn is_public(&self, address: IpAddr) -> bool {
+        (self.public)(address)
     }
 }
 
-impl State {
-    fn queue(&mut self, server: IpAddr) {
-        let known = self.under_way.contains(&server) || self.waiting.contains(&server);
-        if self.waiting.len() < WAITING && !known {
-            self.waiting.push_back(server);
-        }
+fn allowed(may: &impl Fn(IpAddr) -> bool, server: IpAddr) -> bool {
+    let may = may(server);
+    if !may {
+        tracing::debug!(%server, "not measured: it may not be contacted");
     }
-
-    fn learn(&mut self, server: IpAddr, micros: Option<u32>) {
-        self.under_way.remove(&server);
-        if self.known.len() >= KNOWN {
-            self.known.retain(|_, (at, _)| at.elapsed() < LASTS / 2);
-        }
-        if self.known.len() < KNOWN {
-            self.known.insert(server, (Instant::now(), micros));
-        }
-        self.measured += u64::from(micros.is_some());
-    }
+    may
 }
 
-/// Microseconds to the server and back, if it answers.
-fn measure(server: IpAddr, pace: &Pace) -> Option<u32> {
+fn micros(ms: f64) -> u32 {
+    (1e3 * ms) as u32
+}
+
+fn distance(server: IpAddr, pace: &Pace) -> Option<u32> {
     let measured = probe(server, &Probing::default(), pace)
         .inspect_err(|error| tracing::debug!(%server, %error, "not probed"));
-    let ms = measured.ok()??.median_ms()?;
-    Some((1e3 * ms) as u32)
+    Some(micros(measured.ok()??.median_ms()?))
+}
+
+/// By ICMP, or by UDP where the system does not allow that, which is said once.
+fn way(server: IpAddr, pace: &Pace, without_icmp: &AtomicBool) -> Option<Trace> {
+    let by = |method| trace(server, &Tracing::by(method), pace);
+    let found = if without_icmp.load(Ordering::Relaxed) {
+        by(Method::Udp)
+    } else {
+        by(Method::Icmp).or_else(|error| match error {
+            Error::NotAllowed => {
+                without_icmp.store(true, Ordering::Relaxed);
+                tracing::warn!("routes are traced by UDP, to which fewer servers answer: {error}");
+                by(Method::Udp)
+            }
+            other => Err(other),
+        })
+    };
+    let found = found.inspect_err(|error| tracing::debug!(%server, %error, "not traced"));
+    let route = found.ok()??;
+    let hops = route
+        .hops
+        .iter()
+        .filter_map(|hop| Some((hop.address?, micros(hop.rtt_ms?))));
+    let mut hops: Vec<(IpAddr, u32)> = hops.collect();
+    let end = hops.pop_if(|(address, _)| *address == server);
+    Some(Trace {
+        hops,
+        end: end.map(|(_, micros)| micros),
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::gauge::PER_SECOND;
     use super::*;
+    use std::time::Instant;
 
     #[test]
     fn what_may_be_contacted_is_measured_and_nothing_else() {
         let mut config = Config::default();
         config.fetch.allow_networks = vec!["127.0.0.0/16".into()];
-        let (prober, running) = Prober::start(&config).unwrap();
+        let (prober, running) = Prober::start(&config, 600.0).unwrap();
         let here: IpAddr = [127, 0, 0, 1].into();
         let private: IpAddr = [10, 99, 99, 99].into();
+        let both = [here, private];
         let began = Instant::now();
-        let known = loop {
-            let known = prober.of(&[here, private]);
-            if known.len() == 2 {
-                break known;
+        let (known, ways) = loop {
+            let (known, ways) = (prober.distances.of(&both), prober.traces.of(&both));
+            if known.len() + ways.len() == 4 {
+                break (known, ways);
             }
             assert!(began.elapsed() < Duration::from_mins(1), "{known:?}");
             std::thread::sleep(Duration::from_millis(50));
@@ -168,9 +157,16 @@ mod tests {
             "{known:?}"
         );
         assert_eq!(known[1], (private, None));
+        assert!(
+            ways[0].1.hops.is_empty() && ways[0].1.end.is_some(),
+            "{ways:?}"
+        );
+        assert_eq!(ways[1], (private, Trace::default()));
         // seven packets to the one, none to the other
-        assert_eq!(prober.measured(), 1);
+        let tally = prober.distances.tally();
+        assert_eq!((tally.measured, tally.failed), (1, 1));
         assert!(began.elapsed() >= Duration::from_secs_f64(6.0 / PER_SECOND));
+        assert!(prober.is_public(here) && !prober.is_public(private));
         drop(running);
     }
 }

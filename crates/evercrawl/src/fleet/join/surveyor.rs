@@ -1,12 +1,13 @@
 //! What a robot measures besides its work: how quickly its siblings answer, so that the quick ones answer for their group;
-//! and, if it is a partitioner, how far the members of its groups are from servers that they do not ask.
+//! and, if it is a partitioner, how far the members of its groups are from servers that they do not ask, and by which ways.
 
 use super::prober::Prober;
-use crate::fleet::ask::Ask;
+use crate::fleet::ask::{Ask, Traces};
 use crate::fleet::groups::Groups;
 use crate::fleet::office::{Member, Office};
 use fleet::identity::{self, GroupId, RobotId};
 use fleet::io::Input;
+use fleet::robot::Wanted;
 use robot::Sight;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -17,6 +18,8 @@ use std::time::{Duration, Instant};
 
 /// Most blocks of addresses that are asked for at a time.
 const AT_ONCE: usize = 64;
+/// Most ways that are asked for at a time.
+const TRACES: usize = 16;
 /// Siblings that are timed at a time, and answers of each that count.
 const SIBLINGS: usize = 8;
 const ANSWERS: usize = 7;
@@ -71,6 +74,7 @@ impl Surveyor {
                 if Instant::now() >= next {
                     survey.round += 1;
                     survey.time_siblings();
+                    survey.trace();
                     next = Instant::now() + every;
                 }
                 if Instant::now() >= probe {
@@ -129,53 +133,96 @@ impl Survey {
         let _ = self.teller.send(measured);
     }
 
-    /// Asks for what is not known, and takes what is known by now: whether there may soon be more.
+    /// Asks for distances that are not known, and takes those that are by now: whether there may soon be more.
     fn probe(&mut self) -> bool {
         let Some(prober) = self.prober.clone() else {
             return false;
         };
+        let wanted = self.wanted(|protocol, group| protocol.unprobed(group, AT_ONCE));
+        if wanted.is_empty() {
+            // servers may become known, and to look costs nobody anything
+            return true;
+        }
+        let measured = self.measure(wanted, AT_ONCE, |robot, servers| match robot {
+            None => Some(prober.distances.of(&servers)),
+            Some(robot) => self.office.ask(robot, &Ask::Probe { servers }),
+        });
+        let news = !measured.is_empty();
+        for (server, (robot, path), micros) in measured {
+            self.sight.probed(server, robot, path, micros);
+        }
+        news
+    }
+
+    /// The same for the ways to servers, which are found slowly.
+    fn trace(&mut self) {
+        let Some(prober) = self.prober.clone() else {
+            return;
+        };
+        let wanted = self.wanted(|protocol, group| protocol.untraced(group, TRACES));
+        let found = self.measure(wanted, TRACES, |robot, servers| match robot {
+            None => Some(prober.traces.of(&servers)),
+            Some(robot) => {
+                let told: Option<Traces> = self.office.ask(robot, &Ask::Trace { servers });
+                told.and_then(Traces::read)
+            }
+        });
+        for (server, (robot, path), mut trace) in found {
+            // a peer is not trusted
+            trace.tidy(|router| prober.is_public(router));
+            self.sight.traced(server, robot, path, trace);
+        }
+    }
+
+    /// What is to be measured for all groups whose partitioner this robot is, by whom.
+    fn wanted(
+        &self,
+        of: impl Fn(&fleet::robot::Robot, GroupId) -> Vec<Wanted>,
+    ) -> BTreeMap<identity::Member, Vec<IpAddr>> {
         let wanted = self.sight.look(|seam| {
             let protocol = seam.protocol();
-            let groups: Vec<GroupId> = protocol.above().collect();
-            let wanted = groups
-                .iter()
-                .flat_map(|group| protocol.unprobed(*group, AT_ONCE));
             let mut by: BTreeMap<identity::Member, Vec<IpAddr>> = BTreeMap::new();
-            for wanted in wanted {
+            for wanted in protocol.above().flat_map(|group| of(protocol, group)) {
                 for member in wanted.by {
                     by.entry(member).or_default().push(wanted.server);
                 }
             }
             by
         });
-        let wanted = wanted.unwrap_or_default();
+        wanted.unwrap_or_default()
+    }
+
+    /// Asks a robot of each member, or this one; takes what is known by now, of what was asked for.
+    fn measure<T>(
+        &self,
+        wanted: BTreeMap<identity::Member, Vec<IpAddr>>,
+        most: usize,
+        ask: impl Fn(Option<RobotId>, Vec<IpAddr>) -> Option<Vec<(IpAddr, T)>>,
+    ) -> Vec<(IpAddr, (RobotId, Vec<GroupId>), T)> {
+        let mut measured = Vec::new();
         if wanted.is_empty() {
-            // servers may become known, and to look costs nobody anything
-            return true;
+            return measured;
         }
         let (Ok((_, groups)), Ok(robots)) = (self.office.groups(), self.office.robots()) else {
-            return false;
+            return measured;
         };
-        let mut news = false;
         for (member, mut servers) in wanted {
             let Some((robot, path)) = self.choose(member, &groups, &robots) else {
                 continue;
             };
             servers.sort_unstable();
             servers.dedup();
-            servers.truncate(AT_ONCE);
-            let measured = if robot == self.robot {
-                Some(prober.of(&servers))
-            } else {
-                let ask = Ask::Probe { servers };
-                self.office.ask::<Vec<(IpAddr, Option<u32>)>>(robot, &ask)
-            };
-            for (server, micros) in measured.unwrap_or_default() {
-                self.sight.probed(server, robot, path.clone(), micros);
-                news = true;
+            servers.truncate(most);
+            let told = ask(
+                Some(robot).filter(|&robot| robot != self.robot),
+                servers.clone(),
+            );
+            let told = told.into_iter().flatten().take(servers.len());
+            for (server, found) in told.filter(|(server, _)| servers.contains(server)) {
+                measured.push((server, (robot, path.clone()), found));
             }
         }
-        news
+        measured
     }
 
     /// A robot of a member, another one each time, and the groups above it.

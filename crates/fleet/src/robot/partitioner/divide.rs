@@ -1,6 +1,6 @@
 //! When a group is divided anew, what of, and what came of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::super::Robot;
@@ -20,14 +20,25 @@ pub(in crate::robot) struct Made {
     under_way: Option<Version>,
     /// Somebody asked for it.
     wanted: bool,
-    /// Servers that a table once placed, and those of them whose distances were not known then.
+    /// Servers that a table once placed, and those that were divided when their distances were not all known.
     listed: BTreeSet<IpAddr>,
-    blind: BTreeSet<IpAddr>,
+    blind: BTreeMap<IpAddr, Insight>,
     /// Since when there are servers enough for the first division.
     enough: Option<Millis>,
     /// Divisions that ended, and what came of the last.
     ended: u64,
     last: Option<Told>,
+}
+
+/// How well the distances of a server are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Insight {
+    /// Only by answers.
+    Answers,
+    /// It answers no probes, and its ways are not known.
+    Silent,
+    /// As well as they will be.
+    All,
 }
 
 /// What came of a division.
@@ -131,7 +142,19 @@ impl Robot {
         members.sort_unstable();
         let servers = self.servers_of(depth);
         let now = self.now;
-        let probed = |server: &IpAddr| self.probing.knows(*server, &seats);
+        let all: Vec<Member> = seats.iter().map(|seat| seat.member).collect();
+        let probed = |server: &IpAddr| self.probing.knows(*server, &all);
+        let traced = |server: &IpAddr| {
+            let wanted = terms.routes && self.probing.is_silent(*server, &all);
+            !wanted || self.tracing.knows(*server, &all)
+        };
+        let insight =
+            |server: &IpAddr| match (terms.patience == 0 || probed(server), traced(server)) {
+                (false, _) => Insight::Answers,
+                (true, false) => Insight::Silent,
+                (true, true) => Insight::All,
+            };
+        let sees_more = |(server, then): &(&IpAddr, &Insight)| insight(server) > **then;
         let made = self.partitioner.made.entry(plan.group).or_default();
         if made.members.is_empty() && !plan.table.is_empty() {
             // another divided it before us
@@ -142,7 +165,7 @@ impl Robot {
         let listed = |server: &&IpAddr| plan.lists(Unit::Server(**server));
         made.listed.extend(servers.iter().filter(listed));
         let first = made.members.is_empty();
-        let told = made.blind.iter().filter(|server| probed(server)).count();
+        let told = made.blind.iter().filter(sees_more).count();
         let nearer = told > 0 && told as f64 >= servers.len() as f64 * terms.growth;
         let grown = servers.len() as f64 >= made.servers as f64 * (1.0 + terms.growth);
         let due = first || grown || nearer || made.members != members;
@@ -161,10 +184,8 @@ impl Robot {
                 return None;
             }
         }
-        let measured = |server: &IpAddr| terms.patience == 0 || probed(server);
-        let (seen, unseen): (Vec<IpAddr>, _) = servers.iter().copied().partition(measured);
-        let blind = std::mem::replace(&mut made.blind, unseen.into_iter().collect());
-        let freed: BTreeSet<IpAddr> = seen.into_iter().filter(|s| blind.contains(s)).collect();
+        let freed = made.blind.iter().filter(sees_more);
+        let freed: BTreeSet<IpAddr> = freed.map(|(server, _)| *server).collect();
         let came = came(&made.members, &members);
         *made = Made {
             members,
@@ -173,7 +194,9 @@ impl Robot {
             under_way: Some(plan.version),
             wanted: false,
             listed: std::mem::take(&mut made.listed),
-            blind: std::mem::take(&mut made.blind),
+            blind: (servers.iter().map(|server| (*server, insight(server))))
+                .filter(|(_, insight)| *insight < Insight::All)
+                .collect(),
             enough: made.enough,
             ended: made.ended,
             last: made.last.take(),
@@ -201,6 +224,7 @@ impl Robot {
             group: plan.group,
             version: plan.version,
             servers: placed,
+            traces: self.tracing.all(),
             seats,
             came,
             promise: terms.promise,

@@ -40,6 +40,7 @@ fn tables_by_links_exchange_two_fifths_of_what_a_hash_of_hosts_would() {
         seats: plan.seats.clone(),
         servers: graph.observed(),
         came: 0.0,
+        traces: Vec::new(),
         promise: 0.05,
     };
     let divided = divided.solve().unwrap();
@@ -108,6 +109,7 @@ fn learn_and_use(core: &graph::HostGraph, seed: u64, all: &mut Exchanged) {
         seats: plan.seats.clone(),
         servers: core.observed(),
         came: 0.0,
+        traces: Vec::new(),
         promise: 0.05,
     };
     best.table = whole.solve().unwrap().table;
@@ -275,4 +277,94 @@ fn a_division_waits_for_distances_or_mends_what_it_did_without() {
         mended.1 > waited.1,
         "it was divided before distances were known"
     );
+}
+
+/// Nine places on a ring, 20 ms from one to the next, with a robot and a router at each; blocks of servers are
+/// at places by turns.
+mod ring {
+    use std::net::IpAddr;
+
+    const PLACES: usize = 9;
+
+    fn place(server: IpAddr) -> usize {
+        let IpAddr::V4(v4) = server else { return 0 };
+        (v4.to_bits() >> 8) as usize % PLACES
+    }
+
+    /// The places on the shorter way, both ends included.
+    fn way(robot: usize, server: IpAddr) -> Vec<usize> {
+        let (here, there) = (robot % PLACES, place(server));
+        let ahead = (there + PLACES - here) % PLACES;
+        let (steps, by) = if ahead <= PLACES / 2 {
+            (ahead, 1)
+        } else {
+            (PLACES - ahead, PLACES - 1)
+        };
+        (0..=steps)
+            .map(|step| (here + step * by) % PLACES)
+            .collect()
+    }
+
+    pub fn micros(robot: usize, server: IpAddr) -> u32 {
+        2_000 + 20_000 * (way(robot, server).len() as u32 - 1)
+    }
+
+    pub fn routers(robot: usize, server: IpAddr) -> Vec<(IpAddr, u32)> {
+        let way = way(robot, server).into_iter().zip(0..);
+        way.map(|(place, step)| ([8, 8, 8, place as u8].into(), 1_000 + 20_000 * step))
+            .collect()
+    }
+}
+
+/// Microseconds from a page to its robot in the end, by the network itself, and who has what.
+fn on_ring(scenario: &mut Scenario, routes: bool) -> (u64, Vec<(usize, std::net::IpAddr, u64)>) {
+    scenario.web.servers = 120;
+    scenario.web.hosts = 120;
+    scenario.web.blocks = 120;
+    scenario.interval = 3_000;
+    scenario.visits = 8;
+    scenario.distance = Some(ring::micros);
+    scenario.probes = Some(20_000);
+    scenario.routers = routes.then_some(ring::routers);
+    scenario.division = Some(fleet::division::Terms {
+        least: 40,
+        patience: 120_000,
+        routes,
+        ..fleet::division::Terms::default()
+    });
+    let outcome = well(scenario);
+    let pages: u64 = outcome.held.iter().map(|held| held.2).sum();
+    let micros = outcome.held.iter();
+    let micros = micros.map(|held| held.2 * u64::from(ring::micros(held.0, held.1)));
+    (micros.sum::<u64>() / pages, outcome.held)
+}
+
+/// Servers that answer requests only: without routes, nobody but their owner knows how far they are.
+#[test]
+fn routes_bring_servers_near_that_answer_no_probes() {
+    const SEEDS: u64 = 5;
+    let gains = (1..=SEEDS).map(|seed| {
+        let mut scenario = Scenario::calm(seed, 4);
+        scenario.silent = Some(|_| true);
+        let (without, _) = on_ring(&mut scenario, false);
+        let (with, _) = on_ring(&mut scenario, true);
+        println!("seed {seed}, microseconds to a page: {without} by answers, {with} with routes");
+        without as f64 - with as f64
+    });
+    let gains: Vec<f64> = gains.collect();
+    let mean = gains.iter().sum::<f64>() / SEEDS as f64;
+    let squares: f64 = gains.iter().map(|gain| (gain - mean).powi(2)).sum();
+    let error = (squares / (SEEDS * (SEEDS - 1)) as f64).sqrt();
+    println!("{mean:.0} less, standard error {error:.0}");
+    assert!(mean > error, "{mean} less, standard error {error}");
+}
+
+/// Where all answer probes nobody looks for a way, also if there are more robots than probe.
+#[test]
+fn routes_change_nothing_where_probes_are_answered() {
+    for robots in [4, 9] {
+        let mut scenario = Scenario::calm(1, robots);
+        let without = on_ring(&mut scenario, false);
+        assert_eq!(on_ring(&mut scenario, true), without, "{robots} robots");
+    }
 }

@@ -6,7 +6,8 @@ use fleet::filter::Block;
 use fleet::identity::{GroupId, Member, Millis};
 use fleet::key::{Charter, Key, Value, What};
 use fleet::plan::{Plan, Standing};
-use fleet::robot::{Robot, Settings};
+use fleet::robot::{Robot, Settings, Wanted};
+use fleet::trace::Trace;
 use partition::routing::Prefix;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -15,6 +16,9 @@ use super::super::checks::Broken;
 use super::super::process::Process;
 use super::super::scenario::Fault;
 use super::{Event, Happening, NOBODY, World};
+
+/// The way to a silent server takes a robot so long: three packets, a second each, to five hops that say nothing.
+const TRACE: Millis = 15_000;
 
 impl World<'_> {
     pub(super) fn fault(&mut self, fault: Fault) -> Result<(), Broken> {
@@ -139,7 +143,7 @@ impl World<'_> {
 
     /// What a partitioner wants computed is computed.
     pub(super) fn divide_by_links(&mut self, index: usize) {
-        self.probe(index);
+        self.measure(index);
         let robot = self.processes[index].robot.as_mut();
         let Some(division) = robot.and_then(Robot::division) else {
             return;
@@ -153,35 +157,64 @@ impl World<'_> {
     }
 
     /// Whatever a partitioner wants measured is, by the first robot of each member.
-    fn probe(&mut self, index: usize) {
+    fn measure(&mut self, index: usize) {
         let (Some(from), Some(distance)) = (self.scenario.probes, self.scenario.distance) else {
             return;
         };
-        let Some(robot) = self.processes[index]
-            .robot
-            .as_ref()
-            .filter(|_| self.now >= from)
-        else {
+        if self.now < from {
             return;
-        };
-        let wanted: Vec<_> = robot
-            .above()
-            .flat_map(|g| robot.unprobed(g, usize::MAX))
-            .collect();
-        for (server, member) in (wanted.iter()).flat_map(|w| w.by.iter().map(|by| (w.server, *by)))
-        {
-            let of = |process: &Process| match member {
-                Member::Robot(robot) => process.settings.robot == robot,
-                Member::Group(group) => process.settings.path.contains(&group),
-            };
-            let Some(prober) = self.processes.iter().position(of) else {
-                continue;
-            };
+        }
+        let silent = |server| self.scenario.silent.is_some_and(|silent| silent(server));
+        for (server, prober) in self.wanted(index, Robot::unprobed) {
             let Settings { robot, path, .. } = self.processes[prober].settings.clone();
+            let micros = (!silent(server)).then(|| distance(prober, server));
             if let Some(partitioner) = &mut self.processes[index].robot {
-                partitioner.probed(server, robot, path, Some(distance(prober, server)));
+                partitioner.probed(server, robot, path, micros);
             }
         }
+        let Some(routers) = self.scenario.routers else {
+            return;
+        };
+        for (server, tracer) in self.wanted(index, Robot::untraced) {
+            let next = self.traces_next.entry(tracer).or_default();
+            if self.now < *next {
+                continue;
+            }
+            *next = self.now + TRACE;
+            let Settings { robot, path, .. } = self.processes[tracer].settings.clone();
+            let trace = Trace {
+                hops: routers(tracer, server),
+                end: (!silent(server)).then(|| distance(tracer, server)),
+            };
+            if let Some(partitioner) = &mut self.processes[index].robot {
+                partitioner.traced(server, robot, path, trace);
+            }
+        }
+    }
+
+    /// Servers, and the first robot of each member that is to measure them.
+    fn wanted(
+        &self,
+        index: usize,
+        of: fn(&Robot, GroupId, usize) -> Vec<Wanted>,
+    ) -> Vec<(IpAddr, usize)> {
+        let Some(robot) = &self.processes[index].robot else {
+            return Vec::new();
+        };
+        let is_of = |process: &Process, member| match member {
+            Member::Robot(robot) => process.settings.robot == robot,
+            Member::Group(group) => process.settings.path.contains(&group),
+        };
+        let wanted = robot.above().flat_map(|group| of(robot, group, usize::MAX));
+        let by = wanted.flat_map(|wanted| wanted.by.into_iter().map(move |by| (wanted.server, by)));
+        let found = by.filter_map(|(server, member)| {
+            let mut processes = self.processes.iter();
+            Some((
+                server,
+                processes.position(|process| is_of(process, member))?,
+            ))
+        });
+        found.collect()
     }
 
     /// A new table for the fleet, from wherever its partitioner is.

@@ -1,6 +1,5 @@
 //! The Internet graph: the union of all routes, and shortest paths in it.
 
-use crate::sampling::median;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -61,7 +60,7 @@ impl Graph {
         let mut free = start.clone();
         let mut neighbours = vec![(0, 0.0); start[vertices]];
         for ((a, b), weights) in seen {
-            let weight = median(&weights).unwrap_or(0.0);
+            let weight = median(weights);
             for (from, to) in [(a, b), (b, a)] {
                 neighbours[free[from]] = (to, weight);
                 free[from] += 1;
@@ -106,6 +105,17 @@ impl Graph {
             }
         }
         distance
+    }
+}
+
+/// The middle value; between two, their mean.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 {
+        values[middle]
+    } else {
+        f64::midpoint(values[middle - 1], values[middle])
     }
 }
 
