@@ -98,7 +98,7 @@ impl SentCache {
 
     fn home(&self, fingerprint: u128) -> usize {
         // the upper half, scaled to the number of places
-        ((fingerprint >> 64) * self.places.len() as u128 >> 64) as usize
+        (((fingerprint >> 64) * self.places.len() as u128) >> 64) as usize
     }
 
     /// The places that it may have.
