@@ -83,7 +83,7 @@ fn gauges(s: &Status) -> Vec<Figure> {
         ("under_way", "Requests under way.", s.under_way),
         (
             "never_revisited",
-            "Copies never compared with a second visit.",
+            "Copies never revisited.",
             s.never_revisited,
         ),
         ("requisites_known", "What pages embed.", s.requisites.known),
@@ -113,12 +113,12 @@ fn counters(s: &Status) -> Vec<Figure> {
         ("revisits_total", "Revisits.", s.revisits),
         (
             "changes_total",
-            "Changes of the main text found.",
+            "Changes found.",
             s.changes,
         ),
         (
             "minor_changes_total",
-            "Changes of the surroundings found.",
+            "Minor changes found.",
             s.minor_changes,
         ),
         (
