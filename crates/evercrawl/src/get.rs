@@ -258,7 +258,10 @@ fn body(record: Record, limit: u64) -> Result<Bytes> {
             &format!("cut after {limit} bytes (fetch.max_decoded_bytes)"),
         ),
         Some(Flaw::Ratio) => complain("warning", "cut: it decompresses to suspiciously many bytes"),
-        Some(Flaw::Broken) => complain("warning", "the content encoding is broken; only a part could be decoded"),
+        Some(Flaw::Broken) => complain(
+            "warning",
+            "the content encoding is broken; only a part could be decoded",
+        ),
     }
     Ok(decoded.bytes)
 }

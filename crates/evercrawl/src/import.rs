@@ -69,7 +69,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     );
     for (count, what) in [
         (unpacked.kept, "known just as well here"),
-        (unpacked.doubles, "the same page as another by this crawl's keys"),
+        (
+            unpacked.doubles,
+            "the same page as another by this crawl's keys",
+        ),
     ] {
         if count > 0 {
             write!(text, " · {} {what}", number(count))?;

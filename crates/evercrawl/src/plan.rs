@@ -215,7 +215,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             write::write(path, &repository, gaps, &frequency)?;
         }
     } else if arguments.out.is_some() || arguments.curve.is_some() || arguments.channel {
-        let warning = "no file was written and no channel computed: there is no plan without --budget";
+        let warning =
+            "no file was written and no channel computed: there is no plan without --budget";
         report.warnings.push(warning.to_owned());
     }
     report.warnings.extend(overload(&report.outcome));

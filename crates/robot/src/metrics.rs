@@ -111,11 +111,7 @@ fn counters(s: &Status) -> Vec<Figure> {
         ("bytes_total", "Bytes of bodies received.", s.bytes),
         ("first_visits_total", "First visits.", s.first_visits),
         ("revisits_total", "Revisits.", s.revisits),
-        (
-            "changes_total",
-            "Changes found.",
-            s.changes,
-        ),
+        ("changes_total", "Changes found.", s.changes),
         (
             "minor_changes_total",
             "Minor changes found.",

@@ -271,7 +271,10 @@ fn check_data(
                 return Ok(None);
             }
             let text = if known.fleet == owner.fleet && known.id != owner.id {
-                format!("holds data of an earlier fleet {}; choose another --data", known.fleet)
+                format!(
+                    "holds data of an earlier fleet {}; choose another --data",
+                    known.fleet
+                )
             } else {
                 format!(
                     "holds data of the robot {} of the fleet {}; choose another --data",

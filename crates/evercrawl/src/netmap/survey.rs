@@ -245,7 +245,9 @@ fn survey(common: &Common, task: Task) -> Result<()> {
 fn complaint(findings: &[Finding]) -> Result<()> {
     let all = |is: fn(&Outcome) -> bool| findings.iter().all(|finding| is(&finding.outcome));
     if all(|outcome| matches!(outcome, Outcome::Unknown)) {
-        return Err(BadInput("no target has an address: all of them are unknown hosts".to_owned()).into());
+        return Err(
+            BadInput("no target has an address: all of them are unknown hosts".to_owned()).into(),
+        );
     }
     if all(|outcome| matches!(outcome, Outcome::NotPublic)) {
         let reason = "no target is on the public Internet: --allow-private contacts others too";

@@ -84,9 +84,7 @@ impl Target {
                 short(most),
                 short(capacity)
             ),
-            _ => format!(
-                "no budget reaches freshness {target}: pages change at any moment"
-            ),
+            _ => format!("no budget reaches freshness {target}: pages change at any moment"),
         }
     }
 }
