@@ -195,14 +195,14 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
                     p.quiet { "The crawl is paused." }
                     form method="post" action="/actions/resume" { button { "Resume the crawl" } }
                 } @else {
-                    p.quiet { "Requests under way end; no others are made until the crawl is resumed." }
+                    p.quiet { "Requests under way finish; no others are made until you resume the crawl." }
                     form method="post" action="/actions/pause" { button { "Pause the crawl" } }
                 }
             }
             section {
                 h2 { "Seeds" }
                 form.stacked method="post" action="/actions/add-seeds" {
-                    label { "URLs, one a line " textarea name="seeds" rows="3" required {} }
+                    label { "URLs, one per line " textarea name="seeds" rows="3" required {} }
                     div.buttons {
                         button { "Add" }
                         button formaction="/actions/remove-seeds" { "Remove" }

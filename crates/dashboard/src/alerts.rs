@@ -172,7 +172,7 @@ impl Alerts {
         if long.len() > NAMED {
             let others = count((long.len() - NAMED) as u64, "other host");
             alerts.push(bad(format!(
-                "{others} have returned nothing for more than 10 minutes."
+                "Nothing has come from {others} for more than 10 minutes."
             )));
         }
         alerts

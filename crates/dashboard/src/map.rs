@@ -159,7 +159,9 @@ fn band(rtt: f64) -> usize {
 
 pub(crate) fn page(house: &House, asked: &Asked) -> Made {
     let Some(map) = &house.map else {
-        return Err(Trouble::missing("There is no map. Set dashboard.map."));
+        return Err(Trouble::missing(
+            "There is no map. Name one with --map or dashboard.map.",
+        ));
     };
     let read = map.read()?;
     let watch = house.fleet.as_ref();
@@ -169,19 +171,35 @@ pub(crate) fn page(house: &House, asked: &Asked) -> Made {
     let body = html! {
         h1 { "Map" }
         div id="map" data-live="fleet" {
-            p.quiet {
-                (number(placed as u64)) " of " (number(seen.len() as u64)) " servers have a place on the map."
-                @if watch.is_some() { " Each has the mark of its robot." }
+            (known(placed, seen.len(), watch.is_some()))
+            @if !seen.is_empty() {
+                figure { div.scroll tabindex="0" role="region" aria-label="Map" { (picture(&read, &seen, &fleet, watch.is_some())) } }
+                (legend(&seen, &fleet, watch.is_some()))
+                (listed(&seen, &fleet, asked, watch.is_some()))
             }
-            figure { div.scroll tabindex="0" role="region" aria-label="Map" { (picture(&read, &seen, &fleet, watch.is_some())) } }
-            (legend(&seen, &fleet, watch.is_some()))
-            (listed(&seen, &fleet, asked, watch.is_some()))
         }
     };
     Ok(Answer::page(
         StatusCode::OK,
         frame::page(house, Place::Map, "Map", &body),
     ))
+}
+
+/// How many servers have a place, and what to do if none has.
+fn known(placed: usize, all: usize, by_robot: bool) -> Markup {
+    let locate = html! { code { "evercrawl netmap locate" } };
+    html! {
+        @if all == 0 {
+            p.empty { "The map has no servers yet. " code { "evercrawl netmap probe" } " measures them, " (locate) " finds out where they are." }
+        } @else if placed == 0 {
+            p.empty { "No server has a place on the map yet. " (locate) " finds out where they are." }
+        } @else {
+            p.quiet {
+                "Servers with a place on the map: " (number(placed as u64)) " of " (number(all as u64)) "."
+                @if by_robot { " Each has the mark of its robot." }
+            }
+        }
+    }
 }
 
 /// What is drawn at one place: a robot's or a band's servers there.
@@ -315,5 +333,18 @@ fn listed(seen: &[Seen], fleet: &Fleet, asked: &Asked, by_robot: bool) -> Markup
                 a href=(format!("/map{}", query(&[("after", &(skipped + SHOWN).to_string())]))) { "Next" }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_without_servers_says_what_to_do() {
+        let text = |placed, all| known(placed, all, false).into_string();
+        assert!(text(0, 0).contains("netmap probe"));
+        assert!(text(0, 3).contains("netmap locate") && !text(0, 3).contains("probe"));
+        assert!(text(1, 3).contains("1 of 3."));
     }
 }

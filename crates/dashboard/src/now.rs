@@ -274,7 +274,7 @@ fn rates(samples: &[Sample]) -> Markup {
         html! {
             figure {
                 figcaption { (title) }
-                @if chart.lines.is_empty() { p.empty { "Soon." } } @else { (chart.draw()) }
+                @if chart.lines.is_empty() { p.empty { "No data yet." } } @else { (chart.draw()) }
             }
         }
     };

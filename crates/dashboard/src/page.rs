@@ -5,10 +5,12 @@ use crate::pages::state_word;
 use crate::routes::{Answer, Asked, Made, Trouble};
 use crate::server::Window;
 use crate::visits::{self, Visit};
-use crate::words::{self, clock, how_often, outside, percent, shown, when};
+use crate::words::{self, clock, outside, percent, shown, when};
+use desk::often::{how_often, interval_with_unit};
 use hyper::StatusCode;
 use maud::{Markup, html};
 use robot::copies::Copies;
+use robot::view::DUE_TIME;
 use storage::archive::IndexEntry;
 use storage::{PageId, Time};
 use url::Url;
@@ -87,14 +89,18 @@ fn strip(visits: &[Visit]) -> Markup {
     }
 }
 
+/// When it is due, and what it waits for.
 fn sentence(due: Option<Time>, waits_for: &str, now: Time) -> Markup {
+    let later = due.filter(|due| *due > now && !words::is_now(*due, now));
+    // where only its time has to come, the rest says why it does not come sooner
+    let reason = waits_for.strip_prefix(DUE_TIME);
     html! {
-        @match due {
-            Some(due) if due > now => { "Due " (when(due, now)) "; it waits for " (shown(waits_for)) "." },
-            // by now its time has come
-            Some(_) if waits_for.starts_with("its time") => { "Due now." },
-            Some(_) => { "Due now; it waits for " (shown(waits_for)) "." },
-            None => { "It waits for " (shown(waits_for)) "." },
+        @match (due, later, reason) {
+            (None, ..) => { "It waits for " (shown(waits_for)) "." },
+            (_, Some(due), Some(reason)) => { "Due " (when(due, now)) (shown(reason)) "." },
+            (_, Some(due), None) => { "Due " (when(due, now)) "; it waits for " (shown(waits_for)) "." },
+            (_, None, Some(_)) => { "Due now." },
+            (_, None, None) => { "Due now; it waits for " (shown(waits_for)) "." },
         }
     }
 }
@@ -107,7 +113,7 @@ fn rate(rate: Option<(f64, f64, f64)>) -> Markup {
         "Changes",
         &how_often(rate),
         &html! {
-            p { "95 % interval: " (how_often(low)) " to " (how_often(high)) }
+            p { "95 % interval: " (interval_with_unit(rate, (low, high))) }
         },
     )
 }
@@ -175,4 +181,32 @@ fn replay(window: &Window, url: &str, at: Time) -> Option<String> {
         "{}/{digits}/{url}",
         base.as_str().trim_end_matches('/')
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_due_within_a_moment_does_not_wait_for_its_time() {
+        let said = |due, waits_for| {
+            let text = sentence(due, waits_for, 1_000_000).into_string();
+            let parts = text.split('<').map(|part| part.rsplit('>').next().unwrap());
+            parts.collect::<String>()
+        };
+        let unlikely = format!("{DUE_TIME}; until then a change is unlikely");
+        assert_eq!(said(Some(1_001_000), DUE_TIME), "Due now.");
+        assert_eq!(said(Some(1_000_000), &unlikely), "Due now.");
+        assert_eq!(said(Some(900_000), &unlikely), "Due now.");
+        assert_eq!(
+            said(Some(1_060_000), &unlikely),
+            "Due in 60 s; until then a change is unlikely."
+        );
+        assert_eq!(said(Some(1_060_000), DUE_TIME), "Due in 60 s.");
+        assert_eq!(
+            said(Some(1_001_000), "its turn"),
+            "Due now; it waits for its turn."
+        );
+        assert_eq!(said(None, "a robot"), "It waits for a robot.");
+    }
 }

@@ -6,6 +6,8 @@ use maud::{Markup, html};
 use std::time::{SystemTime, UNIX_EPOCH};
 use storage::Time;
 
+/// What is nearer than this, in milliseconds, is now.
+const NOW: Time = 2_000;
 /// As much of a URL as is shown.
 const LONGEST: usize = 300;
 
@@ -73,22 +75,16 @@ pub(crate) fn pause(seconds: f64) -> String {
     }
 }
 
-/// How often something happens that happens so many times a day.
-pub(crate) fn how_often(per_day: f64) -> String {
-    match per_day {
-        r if r >= 172_800.0 => format!("{} times a second", rough(r / 86_400.0)),
-        r if r >= 48.0 => format!("{} times an hour", rough(r / 24.0)),
-        r if r >= 1.5 => format!("{} times a day", rough(r)),
-        r if r > 1.0 / 3650.0 => format!("once in {}", duration(86_400.0 / r)),
-        _ => "less than once in ten years".into(),
-    }
+/// Whether a time is so near that [`when`] calls it now.
+pub(crate) fn is_now(at: Time, now: Time) -> bool {
+    (now - at).abs() < NOW
 }
 
 /// A time, as a distance from now; the exact one on hover.
 pub(crate) fn when(at: Time, now: Time) -> Markup {
     let seconds = (now - at) as f64 / 1e3;
     let text = match seconds {
-        s if s.abs() < 2.0 => "now".to_owned(),
+        _ if is_now(at, now) => "now".to_owned(),
         s if s >= 0.0 => format!("{} ago", duration(s)),
         s => format!("in {}", duration(-s)),
     };
@@ -157,10 +153,6 @@ mod tests {
         assert_eq!(rough(0.123_456), "0.12");
         assert_eq!(rough(12.3), "12");
         assert_eq!(rough(1234.5), "1,234");
-        assert_eq!(how_often(0.5), "once in 2.0 days");
-        assert_eq!(how_often(3.2), "3.2 times a day");
-        assert_eq!(how_often(2016.0), "84 times an hour");
-        assert_eq!(how_often(296_000.0), "3.4 times a second");
         assert_eq!(pause(0.004), "4 ms");
         assert_eq!(pause(5.0), "5 s");
         assert_eq!(split("http://a.test:80/b?c"), ("a.test:80", "/b?c"));

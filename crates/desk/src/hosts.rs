@@ -20,7 +20,7 @@ pub enum SelfLinks {
     Pages,
     /// Nothing
     Ignore,
-    /// A mistake
+    /// An error
     Refuse,
 }
 

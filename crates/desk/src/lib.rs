@@ -11,5 +11,6 @@ pub mod interrupt;
 pub mod live;
 pub mod log_file;
 pub mod new_file;
+pub mod often;
 pub mod table;
 pub mod terminal;

@@ -27,7 +27,7 @@ Examples:
   evercrawl archive prune --keep-versions 10 --keep-days 365
   evercrawl archive verify --data mirror --json | jq '.flaws[], .lost[]'";
 
-/// Check the archive, or take old versions out of it.
+/// Check the archive, or remove old versions from it.
 #[derive(clap::Args)]
 #[command(after_help = MORE)]
 pub struct Arguments {
@@ -50,7 +50,7 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Take old versions out, oldest first; the last copy of a page always stays.
+    /// Remove old versions, oldest first; the last copy of a page always stays.
     ///
     /// Without options, the limits of the configuration apply (`archive.keep_versions`, `archive.keep_days`,
     /// `archive.max_bytes`). No crawl may be running.

@@ -60,7 +60,7 @@ pub struct Arguments {
     /// Include what differs; reads the archived copies again.
     #[arg(long)]
     diff: bool,
-    /// How they are written.
+    /// The output format.
     #[arg(long, value_enum, default_value = "json")]
     format: Format,
     /// The most changes in a feed.

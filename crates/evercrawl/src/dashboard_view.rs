@@ -38,10 +38,10 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     which: Which,
-    /// Where browsers find it [default: 127.0.0.1:9601].
+    /// The address to listen on [default: 127.0.0.1:9601].
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     listen: Option<SocketAddr>,
-    /// A map made by `evercrawl netmap`, to show servers on.
+    /// A map made by `evercrawl netmap`, which shows where servers are.
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
 }

@@ -18,7 +18,7 @@ one with other bytes. `evercrawl get --versions URL` lists all \
 versions. Words that differ are coloured on a terminal, and marked with --html.
 
 With --files, copies of one page are compared, oldest first, each with the one before, as the robot would at its \
-visits. Whatever differs at nearly every look is learnt on the way.
+visits. Whatever differs at nearly every look is learnt along the way.
 
   changed   a visitor would see that the content says something else
   minor     noise, for one of these reasons:
@@ -72,7 +72,7 @@ pub struct Arguments {
     /// The URL of the page in the files, for rules that depend on it.
     #[arg(long, default_value = "http://page.example/")]
     url: String,
-    /// The seconds between two files, if they matter.
+    /// How many seconds apart the copies were fetched, if known.
     #[arg(long, value_name = "SECONDS")]
     apart: Option<f64>,
     /// Print a JSON object; with --files, one per step.

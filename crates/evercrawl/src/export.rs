@@ -62,7 +62,7 @@ pub struct Arguments {
     /// What to write.
     #[arg(long, value_enum, default_value = "pages")]
     what: What,
-    /// How.
+    /// The file format.
     #[arg(long, value_enum)]
     format: Format,
     /// The file to write.
@@ -77,8 +77,8 @@ pub struct Arguments {
     /// Only pages in this state.
     #[arg(long, value_enum)]
     state: Option<State>,
-    /// With the format `host`: from now on its pages are elsewhere, and no longer visited by this crawl,
-    /// which must not be running.
+    /// With --format host: mark the exported pages as `elsewhere`, so that this crawl no longer visits them; no crawl
+    /// may be running.
     #[arg(long)]
     leave: bool,
 }

@@ -35,7 +35,7 @@ Examples:
   evercrawl fleet status
   evercrawl fleet dashboard";
 
-/// Many robots in many places as one crawler.
+/// Run many robots in many places as one crawler.
 #[derive(clap::Args)]
 #[command(after_help = MORE)]
 pub struct Arguments {

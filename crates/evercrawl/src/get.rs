@@ -40,17 +40,17 @@ pub struct Arguments {
     /// The version as of this time: the last one fetched by then.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     at: Option<Moment>,
-    /// Status line and headers that came with the body, not the body; control characters are shown,
-    /// unless --raw is given too.
+    /// Print the status line and the headers instead of the body; control characters are made visible, unless --raw is
+    /// given too.
     #[arg(long)]
     headers: bool,
-    /// The body as it was transferred, content encoding kept; with --headers every byte of them.
+    /// Print the body as it was transferred, in its content encoding; with --headers, every byte of the headers.
     #[arg(long)]
     raw: bool,
-    /// The main text, without menus, footers and markup.
+    /// Print the main text, without menus, footers and markup.
     #[arg(long, conflicts_with_all = ["headers", "raw"])]
     text: bool,
-    /// With --text: one JSON object, with title, description, language, author and dates.
+    /// With --text: print one JSON object, with title, description, language, author and dates.
     #[arg(long, requires = "text")]
     json: bool,
     /// List the stored versions: time, status, digest.
@@ -258,7 +258,10 @@ fn body(record: Record, limit: u64) -> Result<Bytes> {
             &format!("cut after {limit} bytes (fetch.max_decoded_bytes)"),
         ),
         Some(Flaw::Ratio) => complain("warning", "cut: it decompresses to suspiciously many bytes"),
-        Some(Flaw::Broken) => complain("warning", "the content encoding is broken; this is a part"),
+        Some(Flaw::Broken) => complain(
+            "warning",
+            "the content encoding is broken; only a part could be decoded",
+        ),
     }
     Ok(decoded.bytes)
 }

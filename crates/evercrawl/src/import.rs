@@ -68,8 +68,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         number(unpacked.taken)
     );
     for (count, what) in [
-        (unpacked.kept, "known as well here"),
-        (unpacked.doubles, "the same as others by this crawl's keys"),
+        (unpacked.kept, "known just as well here"),
+        (
+            unpacked.doubles,
+            "the same page as another by this crawl's keys",
+        ),
     ] {
         if count > 0 {
             write!(text, " · {} {what}", number(count))?;

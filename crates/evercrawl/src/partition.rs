@@ -33,7 +33,7 @@ use tables::Tables;
 
 const EXAMPLES: &str = "\
 Examples:
-  Divide a Web among the robots of a file, and write the assignment and the routing tables
+  Divide a web among the robots of a file, and write the assignment and the routing tables
     evercrawl partition --links links.csv --robots robots.toml --out assignment.csv --tables tables
 
   The same with what a crawl found: its links, pages and addresses
@@ -46,8 +46,8 @@ Examples:
   What would hashing cost?
     evercrawl partition --links links.csv --robots robots.toml --method hash-host
 
-Files, plain or gzipped; columns in any order, others are ignored; where a header is missing (not
-for --pages) the columns are these, and tabs may stand for commas:
+Files may be gzipped. Columns may come in any order, and others are ignored. Without a header (which
+--pages must have) the columns are these. Tabs may replace commas.
   --links     source,target,links          hosts and the number of links between them; or the data
                                            directory of a crawl, which has pages and addresses too
   --pages     host,pages[,address]         all hosts; without it those of --links, see --self-links
@@ -66,10 +66,10 @@ for --pages) the columns are these, and tabs may stand for commas:
 
 Exit codes: 0 success, 1 failure, 2 bad input.";
 
-/// Divide the hosts of a Web among robots.
+/// Divide the hosts of a web among robots.
 ///
-/// Few links between robots, short round-trip times, short distances, and equal shares: by a
-/// multilevel graph partitioner, or by hashes for comparison.
+/// Keeps links between robots few, round-trip times and distances short, and shares equal. Uses a
+/// multilevel graph partitioner, or hashes for comparison.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

@@ -61,7 +61,7 @@ pub struct Arguments {
     #[arg(long, value_name = "CSV")]
     pages: PathBuf,
 
-    /// Visits in all: 2000/day, 5/s, 300/h, 10/min, 1e6/week
+    /// Visits in total: 2000/day, 5/s, 300/h, 10/min, 1e6/week
     #[arg(
         long,
         required_unless_present = "target_freshness",
@@ -215,7 +215,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             write::write(path, &repository, gaps, &frequency)?;
         }
     } else if arguments.out.is_some() || arguments.curve.is_some() || arguments.channel {
-        let warning = "no file was written and no channel found: without --budget there is nothing to plan with";
+        let warning =
+            "no file was written and no channel computed: there is no plan without --budget";
         report.warnings.push(warning.to_owned());
     }
     report.warnings.extend(overload(&report.outcome));

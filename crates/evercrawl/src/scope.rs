@@ -32,8 +32,8 @@ How far a seed reaches (scope.reach):
 
 Examples:
   evercrawl scope -c crawl.toml https://docs.example.org/old/page.html
-  evercrawl scope --seed https://docs.example.org/guide/ --reach prefix https://docs.example.org/blog/
-  evercrawl pages --json | jq -r .url | evercrawl scope -c new.toml --json - | jq 'select(.in | not)'";
+  evercrawl scope --seed https://example.org/guide/ --reach prefix https://example.org/blog/
+  evercrawl pages --json | jq -r .url | evercrawl scope -c new.toml - | grep ^out";
 
 /// Tell whether URLs are in the scope of a crawl, and by which rule.
 ///

@@ -18,7 +18,7 @@ began). Otherwise they come from the data directory: visits, changes and failure
 have aged since. A crawl that does not answer within five seconds is reported as silent.
 
   Estimated freshness is the share of copies that are still what the server has, by the model behind the revisits. \
-Copies that were never revisited count with what is usual on their host; their number stands beside it.
+Copies that were never revisited count with the average of their host; their number stands beside it.
 
 Examples:
   evercrawl status

@@ -249,7 +249,7 @@ fn why(scene: &Scene) {
     assert_eq!(tracked["page"]["url"], scene.url("/changing"));
     for (path, words) in [
         ("/private/x", "forbidden by line 2, Disallow: /private/"),
-        ("/changing", "times a day (95 %: "),
+        ("/changing", " (95 %: "),
         ("/never-linked", "not known"),
     ] {
         let answer = scene.say(&["why", &scene.url(path)]);

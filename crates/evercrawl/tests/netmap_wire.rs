@@ -136,10 +136,7 @@ fn measured_medians_and_routes_are_those_that_were_built() {
 
     // never twice within the time
     let found = netmap(&internet, "tokyo", &db, &["probe", &v4("far")]);
-    assert_eq!(
-        found["results"][0]["reason"],
-        "asked not long ago, left alone"
-    );
+    assert_eq!(found["results"][0]["reason"], "probed recently, left alone");
     let sql = "SELECT count(*) AS n FROM end_to_end e JOIN sources s ON s.id = e.source
                WHERE s.name = 'tokyo'";
     let ask = ["netmap", "sql", sql, "--json", "--db", db.to_str().unwrap()];

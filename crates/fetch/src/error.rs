@@ -19,7 +19,7 @@ pub enum FetchError {
     #[error("address refused: {0} is not public")]
     AddressRefused(IpAddr),
     /// The name is one of a private network, and the configuration allows none; only a proxy could resolve it.
-    #[error("name refused: it is one of a private network")]
+    #[error("name refused: it belongs to a private network")]
     NameRefused,
     /// No connection.
     #[error("not connected: {0}")]

@@ -36,10 +36,10 @@ pub struct Prefix {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PrefixError {
     /// Neither an address nor `address/length`.
-    #[error("“{0}” is not an address block such as 193.136.0.0/16")]
+    #[error("'{0}' is not an address block such as 193.136.0.0/16")]
     Malformed(String),
     /// More bits than an address has.
-    #[error("“{0}” has more bits than an address")]
+    #[error("'{0}' has more bits than an address")]
     TooLong(String),
 }
 

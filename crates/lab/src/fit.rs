@@ -95,7 +95,7 @@ fn find(arguments: &Arguments, visits: ReadVisits) -> Result<Findings> {
         complain("warning", warning);
     }
     if trace.seconds.is_empty() {
-        return Err(BadInput::file(path, "there is no change").into());
+        return Err(BadInput::file(path, "has no changes").into());
     }
     Ok(Findings::of(&trace, least))
 }

@@ -43,9 +43,9 @@ impl Noise {
             Self::Markup => "the text is the same",
             Self::Around => "only text around the content differs: menus, footers, advertisements",
             Self::Ticking => {
-                "only words that tick by themselves differ: how long ago, how many views"
+                "only words differ that change by themselves: how long ago, how many views"
             }
-            Self::Restless => "only parts differ that differ at nearly every look",
+            Self::Restless => "only parts differ that change at nearly every look",
         }
     }
 }

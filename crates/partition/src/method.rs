@@ -58,7 +58,7 @@ impl fmt::Display for Method {
 /// A name that no method has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "“{0}” is not a method: expected graph, single-level, hash-host, hash-address, hash-url or consistent-hash"
+    "'{0}' is not a method: expected graph, single-level, hash-host, hash-address, hash-url or consistent-hash"
 )]
 pub struct UnknownMethod(String);
 

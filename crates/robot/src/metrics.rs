@@ -83,7 +83,7 @@ fn gauges(s: &Status) -> Vec<Figure> {
         ("under_way", "Requests under way.", s.under_way),
         (
             "never_revisited",
-            "Copies never compared with a second visit.",
+            "Copies never revisited.",
             s.never_revisited,
         ),
         ("requisites_known", "What pages embed.", s.requisites.known),
@@ -111,14 +111,10 @@ fn counters(s: &Status) -> Vec<Figure> {
         ("bytes_total", "Bytes of bodies received.", s.bytes),
         ("first_visits_total", "First visits.", s.first_visits),
         ("revisits_total", "Revisits.", s.revisits),
-        (
-            "changes_total",
-            "Changes of the main text found.",
-            s.changes,
-        ),
+        ("changes_total", "Changes found.", s.changes),
         (
             "minor_changes_total",
-            "Changes of the surroundings found.",
+            "Minor changes found.",
             s.minor_changes,
         ),
         (

@@ -76,7 +76,7 @@ impl SeedList {
             }
             read => read.map_err(|error| format!("cannot be read: {error}"))?,
         };
-        serde_json::from_str(&text).map_err(|error| format!("no list of seeds: {error}"))
+        serde_json::from_str(&text).map_err(|error| format!("not a list of seeds: {error}"))
     }
 
     /// Changes the list that is kept with a crawl, while nobody else does; it is on disk then, whole

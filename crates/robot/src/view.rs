@@ -234,6 +234,9 @@ pub struct HostView {
     pub waits_for: String,
 }
 
+/// What a page waits for whose time has not come; the reason may follow.
+pub const DUE_TIME: &str = "its due time";
+
 /// How a page is scheduled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PageWait {

@@ -53,7 +53,7 @@ impl Rule {
         };
         let selector = |key: &'static str, css: &String| {
             Selector::parse(css)
-                .map_err(|error| (key, css.clone(), format!("no selector: {error}")))
+                .map_err(|error| (key, css.clone(), format!("not a CSS selector: {error}")))
         };
         let each = |key, list: &[String]| {
             let selectors = list.iter().map(|css| selector(key, css));

@@ -28,7 +28,7 @@ pub enum Error {
         known: u32,
     },
     /// A store without the key by which it knows URLs.
-    #[error("{} is missing, and without it no page of this store would be known again: every URL would be crawled twice. Put it back from a backup; or move the directory it was in away, and start a new crawl", .path.display())]
+    #[error("{} is missing; without it no page of this store would be recognised, and every URL would be crawled again. Restore it from a backup, or move its directory away and start a new crawl", .path.display())]
     NoIdentity {
         /// The file that should be there.
         path: PathBuf,
@@ -61,7 +61,7 @@ pub enum Error {
     #[error("there is no archive {0}")]
     NoSuchArchive(u16),
     /// Bytes that are no package of hosts.
-    #[error("no package of hosts: at byte {at} of {length}, expected {expected}")]
+    #[error("not a package of hosts: at byte {at} of {length}, expected {expected}")]
     Package {
         /// Where.
         at: usize,

@@ -73,7 +73,7 @@ pub enum SetupError {
     #[error(
         "there is no room for {what}: {why}. All streams of the fleet together may take {} MiB on each server that \
          keeps a copy; raise JetStream's max_file_store there (max_file in the block jetstream of its configuration, and \
-         the account's limit if it has one), or let the fleet have less", wanted >> 20
+         the account's limit if it has one), or give the fleet less (--storage)", wanted >> 20
     )]
     Room {
         /// The stream.

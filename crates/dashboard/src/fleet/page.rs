@@ -31,19 +31,19 @@ pub(crate) fn page(house: &House, asked: &Asked) -> Made {
         div id="fleet" data-live="fleet" {
             (trouble(watch, &fleet))
             section.tiles aria-label="Figures" { (tiles(&fleet)) }
-            section { h2 { "Robots" } (robots(&fleet)) }
+            section { h2 { "Robots" } (robots(&fleet, watch.trouble().is_some())) }
             (chart(&fleet, &watch.samples()))
             div.columns {
                 section {
                     h2 { "Groups" }
                     (tree(&fleet, &fleet.tree))
-                    p.quiet { "Shares apply to servers that no table lists." }
+                    p.quiet { "These shares apply to servers that no table lists." }
                 }
                 section { h2 { "Moves" } (moves(&fleet)) }
             }
         }
         section {
-            h2 { "Who has a host?" }
+            h2 { "Which robot owns a host?" }
             form.filter method="get" action="/fleet" data-look {
                 label { "Host " input name="host" value=[host] placeholder="www.example.org"; }
                 button { "Show" }
@@ -123,14 +123,17 @@ fn tiles(fleet: &Fleet) -> Markup {
     }
 }
 
-fn robots(fleet: &Fleet) -> Markup {
+fn robots(fleet: &Fleet, is_out_of_reach: bool) -> Markup {
+    if fleet.robots.is_empty() && is_out_of_reach {
+        return html! { p.empty { "The dashboard has not reached the fleet yet." } };
+    }
     if fleet.robots.is_empty() {
         return html! { p.empty { "No robot has joined yet: " code { "evercrawl fleet join --as NAME" } } };
     }
     let rows = html! {
         thead { tr {
             th { "Robot" } th { "Group" } th { "State" } th { "Lease" } th.n { "Load" } th.n { "Servers" } th.n { "Moving" }
-            th.n { "Pages" } th.n { "Waiting" } th.n { "Requests/s" } th.n { "Custody" } th.n { "Fresh" }
+            th.n { "Pages" } th.n { "Waiting" } th.n { "Requests/s" } th.n { "URLs under way" } th.n { "Fresh" }
         } }
         tbody {
             @for robot in &fleet.robots {

@@ -50,7 +50,7 @@ pub(crate) fn page(house: &House, asked: &Asked) -> Made {
         div id="list" data-live="fleet" {
             p.quiet {
                 (number(found.len() as u64)) " of " (number((servers.all.len() + servers.left_out) as u64)) " servers"
-                @if servers.left_out > 0 { "; " (number(servers.left_out as u64)) " are too many to search here" }
+                @if servers.left_out > 0 { "; " (number(servers.left_out as u64)) " of them are not searched" }
                 "."
             }
             @if some.is_empty() { p.empty { "No server found here." } } @else { (listed(&fleet, &some)) }
@@ -68,7 +68,7 @@ pub(crate) fn page(house: &House, asked: &Asked) -> Made {
 
 fn listed(fleet: &Fleet, servers: &[&Server]) -> Markup {
     let rows = html! {
-        thead { tr { th { "Server" } th { "Robot" } th { "Held" } th { "Hosts" } th.n { "Pages read" } th.n { "Answers in" } } }
+        thead { tr { th { "Server" } th { "Robot" } th { "State" } th { "Hosts" } th.n { "Pages read" } th.n { "Answers in" } } }
         tbody {
             @for server in servers {
                 tr {

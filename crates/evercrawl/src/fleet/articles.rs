@@ -68,7 +68,7 @@ fn yes() -> bool {
 #[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum By {
-    /// By links and distances, as soon as enough is known of them.
+    /// By links and distances, as soon as enough is known about them.
     #[default]
     Links,
     /// By a hash of addresses and names, for comparison.

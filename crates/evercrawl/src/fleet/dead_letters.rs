@@ -16,7 +16,7 @@ const SHOWN: usize = 60;
 
 /// Show what robots could not read, or refused to take from each other, newest first.
 ///
-/// The newest are kept, up to 64 MiB. What is refused stays refused; nothing has to be done here.
+/// The newest are kept, up to 64 MiB. What was refused stays refused; you need not do anything.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]

@@ -50,7 +50,7 @@ enum Command {
         #[arg(long = "in", value_name = "GROUP")]
         above: String,
     },
-    /// Say what the line that a group's robots share may carry.
+    /// Limit the bandwidth of the line that a group's robots share.
     Limit {
         /// The group.
         group: String,

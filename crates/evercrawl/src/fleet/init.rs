@@ -26,7 +26,7 @@ const GIGABYTE: u64 = 1 << 30;
 pub struct Arguments {
     #[command(flatten)]
     place: Where,
-    /// The configuration of all robots (TOML); its seeds are the fleet's first.
+    /// The configuration of all robots (TOML); its seeds become the fleet's first.
     #[arg(short, long, value_name = "FILE")]
     config: PathBuf,
     /// Copies of everything: 1 or 3 [default: 3 if at least three servers are named].
@@ -44,16 +44,16 @@ pub struct Arguments {
     /// How long a dead robot's servers are left alone [default: by politeness and the time limits of requests].
     #[arg(long, value_name = "TIME")]
     quiet: Option<Seconds>,
-    /// By what the Web is divided among robots.
+    /// How to divide the Web among robots.
     #[arg(long, value_enum, default_value_t = By::Links)]
     division: By,
-    /// Measure no distances from servers but by their answers.
+    /// Send no probes: judge distances by the servers' answers alone.
     ///
-    /// Otherwise about five robots send seven small packets (ICMP or TCP) to one server of each block of
+    /// Without this option, about five robots send seven small packets (ICMP or TCP) to one server of each block of
     /// addresses, once a day, so that servers go to robots near them.
     #[arg(long)]
     no_probes: bool,
-    /// Most routes that each robot traces in a minute; 0 for none.
+    /// How many routes each robot may trace per minute; 0 for none.
     ///
     /// Where a server answers no probes, up to five robots look for the routers on the way. Distances are then shortest
     /// paths over them.

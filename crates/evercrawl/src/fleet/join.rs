@@ -62,8 +62,8 @@ pub struct Arguments {
     /// The data directory [default: evercrawl-data].
     #[arg(long, value_name = "DIRECTORY")]
     data: Option<PathBuf>,
-    /// Settings of this machine alone (TOML): data, log, metrics, dashboard, state, and of fetch `source` and
-    /// `dns_server`.
+    /// Settings of this machine alone (TOML): data, log, metrics, dashboard, state, fetch.source and
+    /// fetch.dns_server.
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// End when the whole fleet has fetched every page once.
@@ -271,10 +271,13 @@ fn check_data(
                 return Ok(None);
             }
             let text = if known.fleet == owner.fleet && known.id != owner.id {
-                format!("of an earlier fleet {}; choose another --data", known.fleet)
+                format!(
+                    "holds data of an earlier fleet {}; choose another --data",
+                    known.fleet
+                )
             } else {
                 format!(
-                    "of the robot {} of the fleet {}; choose another --data",
+                    "holds data of the robot {} of the fleet {}; choose another --data",
                     known.robot, known.fleet
                 )
             };
@@ -354,7 +357,7 @@ impl Work<'_> {
         }
         if config.seeds.is_empty() {
             let waits = if self.arguments.once {
-                "; with --once too this robot waits for them"
+                "; this robot waits for them, even with --once"
             } else {
                 ""
             };

@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub struct Arguments {
     #[command(flatten)]
     place: Where,
-    /// Serve them under /metrics at this address until Ctrl-C, read again every five seconds.
+    /// Serve them under /metrics at this address until Ctrl-C, updated every five seconds.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
 }
@@ -47,7 +47,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         .spawn(robot::metrics::serve(listener, move || {
             told.lock().map(|text| text.clone()).unwrap_or_default()
         }));
-    complain("note", &format!("figures at http://{address}/metrics"));
+    complain("note", &format!("metrics at http://{address}/metrics"));
     while !stop.load(Ordering::Relaxed) {
         for _ in 0..EVERY.as_millis() / LOOK.as_millis() {
             if !stop.load(Ordering::Relaxed) {
@@ -117,7 +117,7 @@ fn put_robot(page: &mut Page, report: &Report, labels: &str) {
     let count = |number: usize| number as f64;
     put(
         "robot_lease",
-        "Whether the robot may ask servers now.",
+        "Whether the robot may send requests now.",
         f64::from(u8::from(report.lease)),
     );
     put(
@@ -179,7 +179,7 @@ fn counters(report: &Report) -> [(&'static str, &'static str, u64); 21] {
         ("robot_handed_total", "Servers handed on.", tally.handed),
         (
             "robot_refused_total",
-            "URLs that no robot takes, by filters.",
+            "URLs that the filters refuse for all robots.",
             tally.refused,
         ),
         (
@@ -209,7 +209,7 @@ fn counters(report: &Report) -> [(&'static str, &'static str, u64); 21] {
         ),
         (
             "robot_moved_late_total",
-            "Pages that its divisions moved beyond the promise, placed before distances were known.",
+            "Pages that its divisions moved beyond the 5 %, placed before distances were known.",
             tally.moved_late,
         ),
         (

@@ -23,7 +23,7 @@ pub struct Arguments {
     place: Where,
     /// URLs to start from.
     urls: Vec<String>,
-    /// A file with one URL per line, each with its reach after it if it has one; - for standard input.
+    /// A file with one URL per line, optionally followed by a reach; - for standard input.
     #[arg(long = "file", value_name = "FILE")]
     files: Vec<PathBuf>,
 }

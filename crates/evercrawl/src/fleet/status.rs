@@ -192,7 +192,7 @@ impl View {
             ("pages", false),
             ("waiting", false),
             ("requests/s", false),
-            ("custody", false),
+            ("URLs under way", false),
         ];
         let rows: Vec<Vec<String>> = (self.robots.iter())
             .map(|robot| {

@@ -29,13 +29,13 @@ const MOST_SERVERS: usize = 20_000;
 pub struct Arguments {
     #[command(flatten)]
     place: Where,
-    /// Where browsers find it [default: 127.0.0.1:9601].
+    /// The address to listen on [default: 127.0.0.1:9601].
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     listen: Option<SocketAddr>,
-    /// A map made by `evercrawl netmap`, to show servers on in the colours of their robots.
+    /// A map made by `evercrawl netmap`, which shows servers in the colours of their robots.
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
-    /// A configuration, for its [dashboard] (TOML).
+    /// A configuration (TOML); only its [dashboard] is used.
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
 }

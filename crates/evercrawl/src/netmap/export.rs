@@ -17,20 +17,20 @@ use std::path::{Path, PathBuf};
 
 /// Write RTTs and places as CSV, in the form that `evercrawl partition` reads.
 ///
-/// RTTs have the columns `robot,host,milliseconds`, places `host,latitude,longitude`. A host is
-/// called as it was when it was probed, by name or address.
+/// RTTs have the columns `robot,host,milliseconds`, places `host,latitude,longitude`. Hosts
+/// keep the name or address they were probed by.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["rtt", "places"]))]
 pub struct Arguments {
-    /// Where RTTs go
+    /// The file for RTTs
     #[arg(long, value_name = "FILE")]
     rtt: Option<PathBuf>,
 
-    /// Where places go
+    /// The file for places
     #[arg(long, value_name = "FILE")]
     places: Option<PathBuf>,
 
-    /// Also unmeasured pairs, estimated by whichever method does better on held-back pairs
+    /// Include unmeasured pairs, estimated by whichever method does better on held-back pairs
     #[arg(long, requires = "rtt")]
     complete: bool,
 
@@ -45,7 +45,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// Print how many there are as JSON
+    /// Print the counts as JSON
     #[arg(long)]
     json: bool,
 }

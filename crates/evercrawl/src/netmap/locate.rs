@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 /// themselves (airport codes, cities, institutions). Every answer is kept with its heuristic.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Addresses, or host names of the map; everything in the map if absent
+    /// Addresses, or host names of the map [default: everything in the map]
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
 

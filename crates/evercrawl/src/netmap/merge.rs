@@ -19,7 +19,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", default_value = "netmap.db")]
     db: PathBuf,
 
-    /// Print what the map then has as JSON
+    /// Print what the map has afterwards, as JSON
     #[arg(long)]
     json: bool,
 }

@@ -28,7 +28,7 @@ pub struct Arguments {
     #[arg(long, value_name = "SHARE", default_value_t = 0.08)]
     error: f64,
 
-    /// Decides what is drawn
+    /// The seed of the draws
     #[arg(long, default_value_t = 1)]
     seed: u64,
 

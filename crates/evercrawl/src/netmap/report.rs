@@ -26,7 +26,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", default_value = "netmap.db")]
     db: PathBuf,
 
-    /// Draw routes and hosts over the outlines of the land (SVG)
+    /// Draw a map of routes and hosts (SVG)
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
 

@@ -9,7 +9,7 @@ use netmap::approximate::Settings;
 use netmap::atlas::Atlas;
 use std::path::PathBuf;
 
-/// The RTT of a pair, measured or estimated.
+/// Show the RTT of a pair, measured or estimated.
 ///
 /// Measured: the median over a window of time. Estimated: the shortest path in the union of all routes, and
 /// network coordinates (Vivaldi).

@@ -44,8 +44,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let store = open_existing(&arguments.db)?;
     let asked = store.ask(&arguments.question);
-    let answer =
-        asked.map_err(|error| BadInput(format!("the question cannot be answered: {error}")))?;
+    let answer = asked.map_err(|error| BadInput(format!("the query failed: {error}")))?;
     let text = if arguments.json {
         let names = distinct(&answer.columns);
         let row = |row: &Vec<Option<String>>| {

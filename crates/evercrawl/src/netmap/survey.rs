@@ -69,7 +69,7 @@ struct Common {
     #[arg(long)]
     allow_private: bool,
 
-    /// Addresses of this version of IP only
+    /// Use only addresses of this IP version
     #[arg(long, value_name = "4|6", value_parser = clap::value_parser!(u8).range(4..=6))]
     ip: Option<u8>,
 
@@ -80,14 +80,15 @@ struct Common {
 
 /// Measure the RTT of hosts.
 ///
-/// Seven packets each, one after another; the median is kept. ICMP echo where the system allows it
-/// and the host answers, TCP connections otherwise: an open and a closed port both answer.
+/// Sends seven packets to each, one after another, and keeps the median. Uses ICMP echo where the
+/// system allows it and the host answers, otherwise TCP connections, which open and closed ports
+/// both answer.
 #[derive(clap::Args)]
 pub struct ProbeArguments {
     #[command(flatten)]
     common: Common,
 
-    /// icmp, udp or tcp only
+    /// Use only icmp, udp or tcp [default: icmp, then tcp]
     #[arg(long, value_name = "METHOD")]
     method: Option<Method>,
 
@@ -98,8 +99,8 @@ pub struct ProbeArguments {
 
 /// Find the routers on the way to hosts.
 ///
-/// Needs no privilege: what routers answer is read from the error queue of the socket. ICMP needs
-/// what ping needs.
+/// Needs no privileges: routers' answers are read from the socket's error queue. ICMP needs the same
+/// permission as ping.
 #[derive(clap::Args)]
 pub struct TraceArguments {
     #[command(flatten)]
@@ -113,7 +114,7 @@ pub struct TraceArguments {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=20))]
     attempts: u16,
 
-    /// Where to give up
+    /// Give up after this many hops
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u8).range(1..=64))]
     most_hops: u8,
 }
@@ -244,7 +245,9 @@ fn survey(common: &Common, task: Task) -> Result<()> {
 fn complaint(findings: &[Finding]) -> Result<()> {
     let all = |is: fn(&Outcome) -> bool| findings.iter().all(|finding| is(&finding.outcome));
     if all(|outcome| matches!(outcome, Outcome::Unknown)) {
-        return Err(BadInput("no target has an address: unknown hosts".to_owned()).into());
+        return Err(
+            BadInput("no target has an address: all of them are unknown hosts".to_owned()).into(),
+        );
     }
     if all(|outcome| matches!(outcome, Outcome::NotPublic)) {
         let reason = "no target is on the public Internet: --allow-private contacts others too";

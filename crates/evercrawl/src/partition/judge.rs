@@ -96,8 +96,7 @@ pub fn judge(
         },
         balance_exchange: {
             let total: f64 = exchange.iter().sum();
-            exchange.iter().copied().fold(0.0, f64::max) * count as f64
-                / total.max(f64::MIN_POSITIVE)
+            heaviest(&|robot| exchange[robot], total)
         },
         mean_rtt_ms: mean(hosts, problem.rtt, part),
         mean_distance_km: mean(hosts, problem.distance, part),

@@ -76,7 +76,6 @@ pub struct Summary {
     /// Of the heaviest robot, as a multiple of its fair share.
     pub balance_pages: f64,
     pub balance_servers: f64,
-    /// Of the robot that exchanges most, as a multiple of the mean.
     pub balance_exchange: f64,
     /// Mean over pages, of what was measured.
     pub mean_rtt_ms: Option<f64>,
@@ -122,7 +121,7 @@ impl Summary {
         if let Some(between) = self.cut_between_groups {
             let share = between / self.links.max(1.0);
             facts.push((
-                "of those between groups",
+                "of those, between groups",
                 format!("{} ({})", short(between), percent(share)),
             ));
         }
@@ -157,7 +156,7 @@ impl Summary {
         ));
         facts.push((
             "heaviest robot, exchange",
-            format!("{:.3} of the mean", self.balance_exchange),
+            of_share(self.balance_exchange, None),
         ));
         if let Some(ms) = self.mean_rtt_ms {
             facts.push(("mean RTT to a page", format!("{ms:.2} ms")));
@@ -169,7 +168,7 @@ impl Summary {
             facts.push((
                 "moved",
                 format!(
-                    "{} pages of {}; {} of them were those of robots that are gone",
+                    "{} pages of {}; {} of them belonged to robots that are gone",
                     grouped(pages as usize),
                     counted(hosts, "host"),
                     grouped(self.moved_pages_of_gone_robots.unwrap_or(0) as usize)

@@ -79,14 +79,12 @@ impl Target {
                 short(budget)
             ),
             (None, Some(most), Some(capacity)) => format!(
-                "freshness {target} is not allowed by politeness: {allocation} reaches at most \
+                "politeness does not allow freshness {target}: {allocation} reaches at most \
                  {} at {} visits/day",
                 short(most),
                 short(capacity)
             ),
-            _ => format!(
-                "freshness {target} is out of reach of any budget: pages change at any moment"
-            ),
+            _ => format!("no budget reaches freshness {target}: pages change at any moment"),
         }
     }
 }

@@ -4,7 +4,8 @@ use super::Why;
 use crate::crawl::bytes;
 use crate::moment::{Moment, duration};
 use crate::page_view::PageView;
-use crate::terminal::{count, plain, short};
+use crate::terminal::{count, plain};
+use desk::often::{how_often, interval, rough};
 use frontier::retry_after::LONGEST;
 use parse::change::Noise;
 use std::fmt::Write;
@@ -86,10 +87,10 @@ pub fn rows(why: &Why) -> Vec<(&'static str, String)> {
         row("failed", &format!("{at}: {cause}"));
     }
     if let (Some(rate), Some((low, high))) = (why.changes_per_day, why.changes_per_day_interval) {
-        let (rate, low, high) = (digits(rate), digits(low), digits(high));
-        let mut changes = format!("{rate} times a day (95 %: {low} to {high})");
+        let (middle, ends) = (how_often(rate), interval(rate, (low, high)));
+        let mut changes = format!("{middle} (95 %: {ends})");
         if page.visits < 2 {
-            changes.push_str(", going by its host: never revisited");
+            changes.push_str(", judged by its host: the page was never revisited");
         }
         row("changes", &changes);
     }
@@ -97,7 +98,7 @@ pub fn rows(why: &Why) -> Vec<(&'static str, String)> {
         row("current", &format!("{:.0} % likely", 100.0 * chance));
     }
     if let Some(weight) = why.weight {
-        row("weight", &format!("{} (others: 1)", digits(weight)));
+        row("weight", &format!("{} (others: 1)", rough(weight)));
     }
     if let Some(due) = why.due {
         let left = due.seconds() - Moment::now().seconds();
@@ -192,13 +193,4 @@ fn fetched(page: &PageView) -> String {
         let _ = write!(fetched, "; last changed {change}");
     }
     fetched
-}
-
-/// Two digits are more than such an estimate deserves.
-fn digits(rate: f64) -> String {
-    if rate > 0.0 && rate < 1e-3 {
-        return "less than 0.001".into();
-    }
-    let magnitude = 10f64.powf(rate.abs().max(1e-9).log10().floor() - 1.0);
-    short((rate / magnitude).round() * magnitude)
 }

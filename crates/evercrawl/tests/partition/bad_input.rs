@@ -79,7 +79,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         "--links links.csv --robots 2.toml --prefixes prefix.csv",
-        "prefix.csv:2: “193.136.0.0/33” has more bits",
+        "prefix.csv:2: '193.136.0.0/33' has more bits",
     ),
     (
         "--links links.csv --robots 2.toml --prefixes prefix-word.csv",

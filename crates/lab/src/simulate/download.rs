@@ -37,7 +37,7 @@ Examples:
   Is a graph partition worth it, with 8 and with 30 robots?
     evercrawl simulate download --robots 8,30 --method graph,hash-host --report report.html
 
-  How much faster is a crawl that asks more of large servers?
+  How much faster is a crawl that visits large servers more often?
     evercrawl simulate download --size 1 --robots 30 --politeness 15s,density,mean-of-density
 
   Real links between hosts, real round-trip times
@@ -47,23 +47,23 @@ Files, plain or gzipped:
   --links     source,target,links, as for 'evercrawl partition'; links of a host to itself stand
               for its pages. Or the data directory of a crawl
   --pages     host,pages[,address]
-  --latency   a square matrix of milliseconds, apart by tabs, blanks or commas; 0 is missing.
+  --latency   a square matrix of milliseconds, separated by tabs, blanks or commas; 0: missing.
               Robots and addresses are put at nodes drawn from it
 
 What comes out, for each case:
-  time        simulated seconds until the last page is there
+  time        simulated seconds until the last page has arrived
   formula     the same by formula: a pause holds a connection, and one server may have them all
-  exchanged   links found by a robot whose target is another's, and their share of all links
-  URLs, bytes what is sent for them: a robot sends a URL to another once
+  exchanged   links from one robot's pages to another's, and their share of all links
+  URLs, bytes what is sent for them; a robot sends each URL to another only once
   idle        share of the time that a robot has no download under way, mean over robots
-  broken      visits before the server's pause was over: none
+  broken      visits before the server's pause was over; there should be none
 
-The same seed gives the same numbers on any number of threads. Ctrl-C ends with what is done so
-far, marked as partial (exit code 130); a second one ends at once.
+The same seed gives the same numbers on any number of threads. Ctrl-C prints what is done so
+far, marked as partial (exit code 130); a second one stops at once.
 
 Exit codes: 0 success, 1 failure, 2 bad input, 130 interrupted.";
 
-/// How long many robots take to download a Web, and what they must exchange.
+/// Show how long robots take to download a web together, and what they must exchange.
 ///
 /// Divides a generated national web, or a real one, among robots in different places by each of
 /// several methods, and downloads it event by event under a virtual clock.

@@ -18,31 +18,32 @@ Examples:
   What does a fleet do when a disk dies, a robot sleeps and another joins?
     evercrawl simulate fleet examples/fleet.toml --timeline fleet.svg
 
-  The same with other luck
+  The same with another seed
     evercrawl simulate fleet examples/fleet.toml --seed 7 --json
 
 The robots' protocol is the real one; the web, the messaging engine and the disks are models, and
-time is virtual. After every step it is checked that no server has two owners or is asked too
-soon, that nothing is logged before it is safe, and that the budget is kept; in the end every page
-must have been found. A run that breaks a rule tells its last steps and ends with exit code 1.
+time is virtual. After every step the simulation checks that no server has two owners or gets a
+request too soon, that nothing is logged before it is safe, and that the budget is kept. In the end
+every page must have been found. A run that breaks a rule prints its last steps and ends with exit
+code 1.
 
 Exit codes: 0 success, 1 a rule was broken or another failure, 2 bad input.";
 
-/// What many robots do as one crawler while things go wrong.
+/// Show how many robots work as one crawler while things go wrong.
 ///
 /// Reads places, robots and faults from a TOML file, runs the fleet under a virtual clock, and
-/// compares it with one big robot to which nothing happens.
+/// compares it with one large robot that never fails.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// What happens, as TOML
+    /// The scenario (TOML)
     scenario: PathBuf,
 
     /// A seed that replaces the one in the file
     #[arg(long)]
     seed: Option<u64>,
 
-    /// Draw who was there, asked, moved and slept when
+    /// Draw what each robot did over time
     #[arg(long, value_name = "SVG")]
     timeline: Option<PathBuf>,
 

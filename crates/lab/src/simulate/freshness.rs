@@ -55,16 +55,16 @@ What comes out, for each policy and budget:
   bounds       the most that any policy reaches under Poisson changes at the pages' mean rates,
                without politeness and with it; no bounds where changes are not Poisson
 
-Every run numbers the pages anew, in the same way for all policies: the order of a file is luck.
-The same seed gives the same numbers on any number of threads, times apart: --no-timings leaves
-those out. Ctrl-C ends with what is done so far, marked as partial (exit code 130).
+Every run renumbers the pages, in the same way for all policies, because the order of a file is
+arbitrary. The same seed gives the same numbers on any number of threads, except for times, which
+--no-timings leaves out. Ctrl-C prints what is done so far, marked as partial (exit code 130).
 
 Exit codes: 0 success, 1 failure, 2 bad input, 130 interrupted.";
 
-/// How fresh policies would keep a repository.
+/// Show how fresh policies would keep a repository.
 ///
-/// Drives revisit policies, the same as in the live robot, by a virtual clock through a generated
-/// repository or a recorded history of changes, and accounts exactly for what they are worth.
+/// Runs the policies of the live robot under a virtual clock, through a generated repository or a
+/// recorded history of changes, and computes exactly how fresh the copies are.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -101,19 +101,19 @@ pub struct Arguments {
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true)]
     pub politeness: Option<Seconds>,
 
-    /// Where the test starts [default: --learn-until, else the start]
+    /// When the test starts [default: --learn-until, else the start]
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     pub from: Option<When>,
 
-    /// Where the test ends [default: the end]
+    /// When the test ends [default: the end]
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     pub until: Option<When>,
 
-    /// Where the training ends; what comes before may be known
+    /// When the training ends; what comes before may be known
     #[arg(long, value_name = "INSTANT", allow_hyphen_values = true)]
     pub learn_until: Option<When>,
 
-    /// Where the training starts [default: the start]
+    /// When the training starts [default: the start]
     #[arg(
         long,
         value_name = "INSTANT",
@@ -126,7 +126,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N")]
     pub min_changes: Option<usize>,
 
-    /// What policies know of how pages change
+    /// What policies know about how pages change
     #[arg(long, value_enum, default_value_t = Knowledge::Hindsight)]
     knowledge: Knowledge,
 
@@ -196,7 +196,7 @@ enum Observe {
 /// The copies at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Start {
-    /// Of all pages that change in the test they are out of date
+    /// All pages that change in the test are out of date
     Stale,
     /// All are up to date
     Fresh,

@@ -22,10 +22,10 @@ Examples:
     evercrawl simulate new-pages --trace changes.csv --items items.csv --features section,bytes \\
         --order lasting --budget 0.1/change,0.25/change --seeds 30
 
-A page is there from its first change on, which makes it, and waits for its first visit among
-others. Visits come evenly, tell when a page last changed, and go to pages never visited first; the
-default policy makes all others. Freshness is that of pages that are there: one without a copy is
-out of date. There is no politeness, and weights do not count.
+A page exists from its first change on, and then waits for its first visit. Visits come evenly,
+tell when a page last changed, and go to pages never visited first; the default policy makes all
+others. Freshness is that of the pages that exist: one without a copy is out of date. There is no
+politeness, and weights do not count.
 
 Files, plain or gzipped (.gz):
   --trace      CSV: item_id,timestamp_seconds
@@ -34,7 +34,7 @@ Files, plain or gzipped (.gz):
 
 Exit codes: 0 success, 1 failure, 2 bad input, 130 interrupted.";
 
-/// Which new page to visit first, where there are more pages than visits
+/// Compare orders of first visits, where there are more pages than visits
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -49,7 +49,7 @@ pub struct Arguments {
     /// Columns of --items that are known of a page when it is found, besides its URL
     ///
     /// A number counts by its power of two, any other text as it is. Columns are named one by one, because some
-    /// tell the future: how often a page will have changed, say.
+    /// tell the future, such as how often a page will have changed.
     #[arg(
         long,
         value_name = "COLUMNS",

@@ -44,8 +44,7 @@ fn check_beginning(config: &Config, seeds: &[Seed], pages: u32) -> Result<(), St
     if scope.reach == Reach::Anywhere || besides.iter().any(|list| !list.is_empty()) {
         return Ok(());
     }
-    let why = "no seeds, so nothing that was crawled before is in scope: name some in `seeds`, or by `evercrawl seeds \
-               add`; scope.also says what is in without them";
+    let why = "there are no seeds, so no page is in scope: set `seeds`, run `evercrawl seeds add`, or set scope.also";
     Err(StartError::NothingToFetch(why.into()))
 }
 

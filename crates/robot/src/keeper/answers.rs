@@ -4,7 +4,7 @@ use super::Keeper;
 use super::outlook::greatest;
 use super::pages::Stage;
 use crate::clock::Now;
-use crate::view::{HostView, PageWait, Status};
+use crate::view::{DUE_TIME, HostView, PageWait, Status};
 use freshness::revisits::Limit;
 use frontier::lines::Waiting;
 use frontier::robots::{Standing, Verdict};
@@ -147,7 +147,7 @@ impl Keeper {
                 _ if self.pages.stage(page) != Stage::Idle => waits_for,
                 Some(due) if due > now.at => {
                     let limit = self.revisits.limit(page, now.at).map(limit_words);
-                    format!("its time{}", limit.unwrap_or_default())
+                    format!("{DUE_TIME}{}", limit.unwrap_or_default())
                 }
                 _ => format!("the policy's budget; its host waits for {line}"),
             },
@@ -167,9 +167,9 @@ pub(crate) fn robots_word(standing: Option<&Standing>) -> &'static str {
 /// Why its time is when it is.
 fn limit_words(limit: Limit) -> &'static str {
     match limit {
-        Limit::LeastInterval => "; visits must not be closer (revisit.least_interval)",
+        Limit::LeastInterval => "; no visit may come sooner (revisit.least_interval)",
         Limit::MostInterval => "; no page waits longer (revisit.most_interval)",
-        Limit::LeastChance => "; then it may have changed (revisit.least_chance)",
+        Limit::LeastChance => "; until then a change is unlikely (revisit.least_chance)",
     }
 }
 

@@ -62,7 +62,8 @@ impl<'a> Rules<'a> {
             if rule.pages.is_some()
                 && let Some(key) = rule.named().into_iter().find(|key| BY_HOST.contains(key))
             {
-                let expected = "goes by host: expected hosts alone, without pages";
+                let expected =
+                    "applies to whole hosts: expected a rule with hosts and without pages";
                 return Err(Invalid::new("rules", key, expected));
             }
             Ok((rule, Arc::new(place)))

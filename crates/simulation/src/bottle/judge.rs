@@ -4,6 +4,7 @@ use super::web::Web;
 use super::{Bottle, BottleReport, START};
 use freshness::policy::LONGEST_TRUST;
 use robot::state_directory;
+use robot::view::DUE_TIME;
 use std::collections::HashSet;
 use storage::{PageId, PageState, Reader};
 use url::Url;
@@ -29,7 +30,7 @@ impl Bottle {
             let interval = due - last as f64 / 1e3;
             let is = |limit: f64| (interval - limit).abs() < 1.0;
             let by = |word: &str| wait.waits_for.contains(word);
-            let fine = (!by("its time") || due > now.wall)
+            let fine = (!by(DUE_TIME) || due > now.wall)
                 && (!by("least_interval") || is(limits.least_interval))
                 && (!by("most_interval") || is(limits.most_interval))
                 && (!by("least_chance") || changed < limits.least_chance + 0.05);

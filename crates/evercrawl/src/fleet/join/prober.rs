@@ -109,7 +109,7 @@ fn way(server: IpAddr, pace: &Pace, without_icmp: &AtomicBool) -> Option<Trace> 
         by(Method::Icmp).or_else(|error| match error {
             Error::NotAllowed => {
                 without_icmp.store(true, Ordering::Relaxed);
-                tracing::warn!("routes are traced by UDP, to which fewer servers answer: {error}");
+                tracing::warn!("routes are traced by UDP, which fewer servers answer: {error}");
                 by(Method::Udp)
             }
             other => Err(other),

@@ -25,7 +25,7 @@ impl Finding {
         match &self.outcome {
             Outcome::Measured(found) if found.median_ms().is_none() => "no answer".to_owned(),
             Outcome::Measured(_) | Outcome::Traced(_) => String::new(),
-            Outcome::LeftAlone => "asked not long ago, left alone".to_owned(),
+            Outcome::LeftAlone => "probed recently, left alone".to_owned(),
             Outcome::Unknown => "unknown host".to_owned(),
             Outcome::NotPublic => "not public, left alone".to_owned(),
             Outcome::Failed(reason) => reason.clone(),

@@ -9,7 +9,7 @@ use std::fmt::{self, Write};
 /// The whole file.
 pub fn html(summary: &Summary) -> String {
     html::page(
-        "Downloading a Web with many robots",
+        "Downloading a web with many robots",
         &summary.subject(),
         summary.partial.then_some(PARTIAL),
         |page| write(page, summary),
