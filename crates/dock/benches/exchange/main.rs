@@ -5,7 +5,8 @@
 //! `stores`: what the path costs by itself. One store commits URLs for another, they are published, delivered, admitted to the
 //! other store, committed there, and acknowledged. `robots`: the same between two whole robots, each a process of its own, with
 //! the protocol's custody, logs and receipts, scope, and keys of URLs. The clock runs from before the first URL is found until
-//! the last one is in the tables of the receiver's store, where it comes after it is on disk; `settled` is when the sender had receipts for all.
+//! the last one is in the tables of the receiver's store, where it comes after it is on disk; `settled` is when the sender
+//! had receipts for all.
 
 mod cores;
 mod robots;
