@@ -140,6 +140,7 @@ impl Reader {
             // the answer may have been lost with the connection
             let late = sleep_until(Instant::now() + 2 * self.inner.layout.attempt);
             tokio::pin!(late);
+            let mut is_answered = false;
             loop {
                 tokio::select! {
                     () = arrivals.closed() => return,
@@ -152,7 +153,15 @@ impl Reader {
                         }
                     }
                     next = next(&mut batch) => match next {
-                        Some(Ok(message)) => self.take(message, &to).await,
+                        Some(Ok(message)) => {
+                            is_answered = true;
+                            self.take(message, &to).await;
+                        }
+                        // the consumer is there: most often all bytes came that were asked for
+                        Some(Err(error)) if is_answered => {
+                            tracing::debug!(%error, "no more messages");
+                            break;
+                        }
                         Some(Err(error)) => {
                             tracing::debug!(%error, "no messages");
                             self.find_again().await;

@@ -13,3 +13,14 @@ pub fn of_process(process: u32) -> f64 {
     let ticks = ticks.filter_map(|field| field.parse::<f64>().ok());
     ticks.sum::<f64>() / TICKS_A_SECOND
 }
+
+/// The same of all programs together, with what other machines took of a virtual one.
+pub fn of_machine() -> f64 {
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let first = text.lines().next().unwrap_or_default();
+    // user, nice, system, idle, waiting for disks, two of interrupts, stolen
+    let fields = first.split_whitespace().skip(1).take(8).enumerate();
+    let busy = fields.filter(|(place, _)| ![3, 4].contains(place));
+    let ticks = busy.filter_map(|(_, field)| field.parse::<f64>().ok());
+    ticks.sum::<f64>() / TICKS_A_SECOND
+}

@@ -5,12 +5,17 @@
 //! `stores`: what the path costs by itself. One store commits URLs for another, they are published, delivered, admitted to the
 //! other store, committed there, and acknowledged. `robots`: the same between two whole robots, each a process of its own, with
 //! the protocol's custody, logs and receipts, scope, and keys of URLs. The clock runs from before the first URL is found until
-//! the receiver's keeper has heard that the last one is on disk; `settled` is when the sender had receipts for all.
+//! the last one is in the tables of the receiver's store, where it comes after it is on disk; `settled` is when the sender
+//! had receipts for all.
 
 mod cores;
 mod robots;
 mod server;
 mod stores;
+
+/// As in the program itself.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
     let mut words = std::env::args()
@@ -26,7 +31,7 @@ fn main() {
         return robots::receive(port.expect("a port"));
     }
     println!(
-        "path,sync_interval,replicas,urls,seconds,urls_per_second,settled,sender_us,receiver_us,server_us"
+        "path,sync_interval,replicas,urls,seconds,urls_per_second,settled,sender_us,receiver_us,server_us,other_cores"
     );
     let wanted: Vec<String> = words.collect();
     let all = [
@@ -54,8 +59,9 @@ struct Measured {
     seconds: f64,
     /// When the sender had receipts for all.
     settled: Option<f64>,
-    /// Seconds of processor time of the sender, the receiver and the server, until the last URL was committed.
-    cores: Option<[f64; 3]>,
+    /// Seconds of processor time of the sender, the receiver and the server, and of the whole machine, until the last
+    /// URL was committed.
+    cores: Option<([f64; 3], f64)>,
 }
 
 fn report(path: &str, sync: &str, measured: &Measured) {
@@ -67,12 +73,15 @@ fn report(path: &str, sync: &str, measured: &Measured) {
     } = measured;
     let settled = settled.map_or_else(String::new, |settled| format!("{settled:.2}"));
     let micros = |part: f64| format!("{:.2}", part * 1e6 / *urls as f64);
-    let cores = cores.map_or_else(<[String; 3]>::default, |cores| cores.map(micros));
-    let rate = *urls as f64 / seconds;
-    println!(
-        "{path},{sync},1,{urls},{seconds:.2},{rate:.0},{settled},{}",
-        cores.join(",")
+    let cores = cores.map_or_else(
+        || ",,,".to_owned(),
+        |(ours, all)| {
+            let others = (all - ours.iter().sum::<f64>()) / seconds;
+            format!("{},{others:.2}", ours.map(micros).join(","))
+        },
     );
+    let rate = *urls as f64 / seconds;
+    println!("{path},{sync},1,{urls},{seconds:.2},{rate:.0},{settled},{cores}");
 }
 
 /// The `n`th URL of an endless list, about 80 bytes long: its host, its server, and itself.

@@ -14,7 +14,7 @@ use crate::sent::Print;
 use crate::wire::limits;
 
 /// Most entries in one message, and about so many bytes.
-const BATCH: usize = limits::ENTRIES;
+const BATCH: usize = limits::SENT_ENTRIES;
 const BATCH_BYTES: usize = 1 << 20;
 /// Receivers with newer or older plans than the sender may pass a batch on twice beyond the
 /// levels of the tree.

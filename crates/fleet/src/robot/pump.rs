@@ -566,7 +566,7 @@ impl Robot {
         for (origin, mut receipt) in receipts {
             receipt.bindings.sort_unstable();
             receipt.bindings.dedup();
-            for receipt in receipt.in_parts(limits::ENTRIES) {
+            for receipt in receipt.in_parts(limits::SENT_ENTRIES) {
                 // if it gets lost the entries come again, and so does this
                 let token = self.token(Task::Heal);
                 self.outputs.push(Output::Publish {

@@ -12,6 +12,8 @@ pub const MESSAGE: usize = 4 << 20;
 pub const VALUE: usize = 1 << 20;
 /// Most entries of a batch, and of a receipt.
 pub const ENTRIES: usize = 4_096;
+/// Robots of version 0.2 refuse more, so that no more are sent.
+pub const SENT_ENTRIES: usize = 1_024;
 /// Most pieces of a package.
 pub const PIECES: u32 = 1 << 16;
 /// Most members of a group.
