@@ -63,7 +63,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIRECTORY")]
     data: Option<PathBuf>,
     /// Settings of this machine alone (TOML): data, log, metrics, dashboard, state, fetch.source and
-    /// fetch.dns_server.
+    /// `fetch.dns_server`.
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// End when the whole fleet has fetched every page once.
