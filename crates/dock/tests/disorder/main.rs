@@ -1,5 +1,6 @@
 //! Two whole robots and a real nats-server, between which messages get out of order: readers drop some, pass others on in any
-//! order, and die with what they hold, so that the server delivers again what was dealt with and what was not.
+//! order, and die with what they hold, so that the server delivers again what was dealt with and what was not. A receiver that
+//! takes whatever has a lower number than it saw before for dealt with fails here.
 
 mod readers;
 #[path = "../../benches/exchange/server.rs"]

@@ -62,7 +62,7 @@ pub struct Arguments {
     /// The data directory [default: evercrawl-data].
     #[arg(long, value_name = "DIRECTORY")]
     data: Option<PathBuf>,
-    /// Settings of this machine alone (TOML): data, log, metrics, dashboard, state, fetch.source and
+    /// Settings of this machine alone (TOML): data, log, metrics, dashboard, state, `fetch.source` and
     /// `fetch.dns_server`.
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,

@@ -131,10 +131,16 @@ fn what_goes_by_host_goes_without_pages() {
     for (setting, word) in [
         (
             "pages = 'x'\ninterval = { rule = 'fixed', seconds = 1.0 }",
-            "goes by host",
+            "applies to whole hosts",
         ),
-        ("pages = 'x'\nhours = '22:00-06:00'", "goes by host"),
-        ("hosts = ['a']\npages = 'x'\nrobots = false", "goes by host"),
+        (
+            "pages = 'x'\nhours = '22:00-06:00'",
+            "applies to whole hosts",
+        ),
+        (
+            "hosts = ['a']\npages = 'x'\nrobots = false",
+            "applies to whole hosts",
+        ),
         ("hosts = ['a']\nhours = '22-06'", "rules.hours"),
         ("hosts = ['a']\nat_once = 0", "rules.at_once"),
         (
