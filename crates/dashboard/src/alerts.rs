@@ -216,9 +216,9 @@ fn general(status: &Status) -> Vec<Alert> {
         )));
     }
     if status.cut_bodies > 0 {
-        let copies = count(status.cut_bodies, "copy");
+        let answers = count(status.cut_bodies, "answer");
         alerts.push(note(format!(
-            "{copies} cut off at the size limit (fetch.max_bytes)."
+            "{answers} incomplete: longer than fetch.max_bytes allows, broken off, or wrongly encoded."
         )));
     }
     alerts

@@ -49,7 +49,7 @@ impl Refusal {
     pub fn words(self) -> &'static str {
         match self {
             Self::Name => "This name is not one of the dashboard's; dashboard.names adds it.",
-            Self::Site => "This request came from another site.",
+            Self::Site => "This request came from another site, or does not say from which.",
             Self::Method => "Only GET, HEAD and POST are allowed here.",
             Self::Token => "The token is missing or wrong.",
             Self::Actions => "Actions are off: dashboard.actions turns them on.",
@@ -90,7 +90,11 @@ impl Guard {
             Method::POST => {
                 let origin = text(headers, &ORIGIN).and_then(|origin| origin.split_once("://"));
                 let is_same = origin.is_some_and(|(_, from)| from.eq_ignore_ascii_case(host));
-                if !is_same || site.is_some_and(|site| site != "same-origin") {
+                // a browser always says from where, and asks before it sends a token for another site
+                let is_program = headers.contains_key(&AUTHORIZATION)
+                    && !headers.contains_key(&ORIGIN)
+                    && site.is_none();
+                if !is_program && (!is_same || site.is_some_and(|site| site != "same-origin")) {
                     return Err(Refusal::Site);
                 }
             }

@@ -103,7 +103,7 @@ fn freshness(status: &Status) -> Markup {
                 p.interval { "95 % interval: " (percent(low)) " to " (percent(high)) }
             }
             p.quiet {
-                "The estimated share of copies that still match their servers. "
+                "The estimated share of copies that still match their servers, minor differences aside. "
                 @if never >= copies {
                     "No copy has been revisited yet, so this is a guess."
                 } @else {
@@ -196,7 +196,7 @@ fn tiles(status: &Status) -> Markup {
     html! {
         (tile("First pass", &pass, &html! {
             progress max=(s.pages_known.max(1)) value=(done) { (percent(done as f64 / s.pages_known.max(1) as f64)) }
-            p { (number(done)) " of " (count(s.pages_known, "page")) " tried" }
+            p { (number(done)) " of " (count(s.pages_known, "page")) " fetched or gone" }
         }))
         (tile("Copies", &number(s.pages_fetched), &html! {
             p { (number(s.pages_gone)) " gone · " (number(s.pages_excluded)) " excluded · " (count(s.hosts, "host")) }

@@ -2,6 +2,7 @@
 
 use crate::bad_input::BadInput;
 use crate::crawl::read_config;
+use crate::dashboard_view;
 use crate::terminal::complain;
 use anyhow::Result;
 use robot::config::Seed;
@@ -44,6 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             };
             robot::check(&config).map_err(bad)?;
             robot::check_start(&config).map_err(bad)?;
+            dashboard_view::check(&config).map_err(|refused| BadInput::file(file, refused))?;
             for barred in robot::barred::barred(&config).map_err(bad)? {
                 complain("warning", &barred.to_string());
             }

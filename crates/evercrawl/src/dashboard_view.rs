@@ -7,7 +7,7 @@ use crate::interrupt::stop_on_interrupt;
 use crate::{terminal, why};
 use anyhow::{Context, Result};
 use dashboard::fleet::Source;
-use dashboard::{Bound, Crawl, Dashboard, Settings, Shown};
+use dashboard::{Bound, Crawl, Dashboard, Refused, Settings, Shown};
 use robot::config::Config;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -97,6 +97,14 @@ fn until_interrupted(bound: Bound, shown: Shown, stop: &AtomicBool) -> Result<()
 pub fn bind(config: &Config) -> Result<Option<Bound>> {
     let listen = config.dashboard.listen;
     listen.map(|listen| bind_at(listen, config)).transpose()
+}
+
+/// Whether a crawl with this configuration could be shown, if it is to be.
+pub fn check(config: &Config) -> Result<(), Refused> {
+    match config.dashboard.listen {
+        Some(listen) => Settings::new(listen, &config.dashboard).map(drop),
+        None => Ok(()),
+    }
 }
 
 fn bind_at(listen: SocketAddr, config: &Config) -> Result<Bound> {

@@ -50,8 +50,9 @@ pub struct Arguments {
     /// Print the main text, without menus, footers and markup.
     #[arg(long, conflicts_with_all = ["headers", "raw"])]
     text: bool,
-    /// With --text: print one JSON object, with title, description, language, author and dates.
-    #[arg(long, requires = "text")]
+    /// With --text: print one JSON object, with title, description, language, author and dates. With --versions: one
+    /// for each version.
+    #[arg(long)]
     json: bool,
     /// List the stored versions: time, status, digest.
     #[arg(long, conflicts_with_all = ["headers", "raw", "at", "text"])]
@@ -59,10 +60,13 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
+    if arguments.json && !arguments.text && !arguments.versions {
+        return Err(BadInput("--json: expected --text or --versions beside it".into()).into());
+    }
     let data = arguments.which.find()?;
     let (url, versions) = versions(&data, &arguments.url)?;
     if arguments.versions {
-        return list(&versions);
+        return list(&versions, arguments.json);
     }
     let at = arguments.at.map_or(storage::Time::MAX, |at| at.0);
     let mut copies = versions.iter().filter(|(_, entry)| entry.is_copy());
@@ -214,19 +218,32 @@ fn print_text(arguments: &Arguments, found: Version, url: &str, limit: u64) -> R
 }
 
 /// The records tell all of the time, and whether the copy is whole.
-fn list(versions: &Versions) -> Result<()> {
+fn list(versions: &Versions, json: bool) -> Result<()> {
     let mut out = crate::data::output();
     for (archive, entry) in versions {
         let record = read(archive, entry.place).ok();
         let time = record.as_ref().and_then(Record::time).unwrap_or(entry.time);
-        let note = if entry.mime == REVISIT {
+        let is_same = entry.mime == REVISIT;
+        let cut = record
+            .as_ref()
+            .and_then(|record| record.header("WARC-Truncated"));
+        if json {
+            let version = serde_json::json!({
+                "time": Moment(time),
+                "status": entry.status,
+                "digest": entry.digest,
+                "type": (!is_same).then_some(&entry.mime),
+                "same_as_before": is_same,
+                "cut": cut,
+            });
+            writeln!(out, "{version}")?;
+            continue;
+        }
+        let note = if is_same {
             "the same as before".to_owned()
         } else {
             plain(&entry.mime)
         };
-        let cut = record
-            .as_ref()
-            .and_then(|record| record.header("WARC-Truncated"));
         let cut = cut.map_or_else(String::new, |why| format!(", cut ({})", plain(why)));
         writeln!(
             out,

@@ -176,7 +176,7 @@ impl View {
                 &format!(
                     "{} too long to follow · {} incomplete",
                     count(s.cut_links, "link"),
-                    count(s.cut_bodies, "copy")
+                    count(s.cut_bodies, "answer")
                 ),
             );
         }
@@ -236,6 +236,9 @@ impl View {
                 .into();
         }
         match (self.status.running, self.last_visit) {
+            (true, _) if self.status.paused => {
+                format!("paused; running for {}", duration(self.status.seconds))
+            }
             (true, _) => format!("running for {}", duration(self.status.seconds)),
             (false, Some(last)) => format!("not running; last visit {last}"),
             (false, None) => "not running; nothing visited yet".into(),

@@ -281,6 +281,9 @@ fn get(scene: &Scene) {
             .unwrap()
             .ends_with("the same as before")
     );
+    let version = scene.say(&["get", "--versions", "--json", &packed]);
+    let version: serde_json::Value = serde_json::from_str(version.lines().last().unwrap()).unwrap();
+    assert_eq!(version["same_as_before"], true);
     assert_eq!(scene.say(&["get", &packed]), body);
     let raw = scene.run(&["get", "--raw", &packed]).stdout;
     assert!(raw.starts_with(&[0x1f, 0x8b]));

@@ -66,7 +66,7 @@ fn what_does_not_fit_is_counted_and_told() {
     assert_eq!(ended.figures().cut_links, 1);
     assert_eq!(ended.figures().cut_bodies, 1);
     let status = asked(&crawler, &["status"]);
-    let told = "1 link too long to follow · 1 copy incomplete";
+    let told = "1 link too long to follow · 1 answer incomplete";
     assert!(status.contains(told), "{status}");
     let why = asked(&crawler, &["why", &server.url("/")]);
     assert!(why.contains("1 link on it too long to follow"), "{why}");

@@ -198,6 +198,13 @@ fn whoever_knows_the_token_pauses_the_crawl_and_changes_its_budgets() {
     assert_eq!(status(&owner.look("/actions")), "200");
     // a cookie alone is not enough: another site's page could have it sent
     assert_eq!(status(&post("/actions/pause", &[&owner.cookie], "")), "403");
+    // a program's token is, if no browser has it sent
+    let right = format!("Authorization: Bearer {TOKEN}");
+    let act = |headers: &[&str]| status(&post("/actions/resume", headers, "")).to_owned();
+    assert_eq!(act(&["Authorization: Bearer wrong"]), "401");
+    assert_eq!(act(&[&right, "Origin: http://evil.example"]), "403");
+    assert_eq!(act(&[&right, "Sec-Fetch-Site: cross-site"]), "403");
+    assert_eq!(act(&[&right]), "303");
 
     assert!(owner.act("pause", "").contains("done="));
     wait_until("the pause", || {

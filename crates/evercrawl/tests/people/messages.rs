@@ -63,6 +63,13 @@ fn what_is_wrong_with_a_configuration_is_said_in_plain_words() {
             assert!(said.contains(name) && said.contains(expected), "{said}");
         }
     }
+    let text = "seeds = [\"http://a.example/\"]\ndashboard.listen = \"0.0.0.0:9601\"";
+    fs::write(&file, text).unwrap();
+    for arguments in [["config", "check", name], ["crawl", "-c", name]] {
+        let said = refused(2, &arguments);
+        let expected = "others can reach this address, so it needs a token";
+        assert!(said.contains(expected), "{said}");
+    }
 }
 
 #[test]
@@ -134,7 +141,7 @@ fn one_is_one_and_what_was_cut_is_told_everywhere() {
     let data = data.to_str().unwrap();
     let url = server.url("/");
     let all = [
-        ("status", vec!["status"], "1 copy incomplete"),
+        ("status", vec!["status"], "1 answer incomplete"),
         ("pages", vec!["pages"], "(cut)"),
         ("pages", vec!["pages", "--json"], "\"cut\":true"),
         ("why", vec!["why", &url], "the copy is incomplete"),
