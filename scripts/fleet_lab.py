@@ -577,7 +577,9 @@ def leaf(options):
         row(scenario="leaf", seed=options.seed, cut=cut, seconds_after=time.monotonic() - back,
             line_limit=options.line, most_bytes_per_second_of_site=max(spent.values(), default=0) / 10, **judged, ended=ended)
         expect(ended and judged["missing"] == 0 and judged["too_soon"] == 0, f"leaf: {judged}, ended {ended}")
-        expect(spent and max(spent.values()) / 10 <= 1.1 * options.line, "the site's line carried more than it may")
+        # robots may catch up on a second, and one answer of each host may be under way and not counted yet
+        under_way = len(web.hosts) * max(int(visit["bytes"]) for visit in visits)
+        expect(spent and max(spent.values()) <= 11 * options.line + under_way, "the site's line carried more than it may")
         if not ended:
             keep_logs(scene)
 

@@ -1,8 +1,22 @@
 //! A message in the hands of its reader.
 
+use std::time::Duration;
+
 use fleet::parcel::Message;
 use fleet::wire::WireError;
 use tokio::sync::mpsc;
+
+/// A message is held for so many times the wait for its acknowledgement; then another reader may try,
+/// and this one has room for others.
+pub(crate) const LONGEST: u32 = 20;
+/// Before what was dropped comes again for the first time.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// How long a message stays away that was dropped: each time twice as long, and never longer than one of which nothing is heard.
+pub(crate) fn away(times: u64, ack_wait: Duration) -> Duration {
+    let doublings = times.saturating_sub(1).min(16) as u32;
+    (AGAIN * (1 << doublings)).min(ack_wait)
+}
 
 /// What a reader gets.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! A model of the engine in memory, for robots of one process. It passes the same conformance
 //! suite as the real one, and everything goes through the same bytes.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -14,7 +14,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::chunk::{Chunk, Joiner};
-use crate::delivery::{Arrival, Delivered, Verdict};
+use crate::delivery::{Arrival, Delivered, LONGEST, Verdict, away};
 use crate::layout::Layout;
 use crate::names::Names;
 use crate::tally::Tally;
@@ -130,14 +130,26 @@ impl Memory {
         Some((queued.id, queued.times, queued.bytes.clone()))
     }
 
-    /// What a reader holds does not come again.
-    fn work(&self, subject: Subject, held: &BTreeSet<u64>) {
+    /// What a reader holds does not come again, unless it was held too long.
+    fn work(&self, subject: Subject, held: &mut BTreeMap<u64, (Instant, u64)>) {
+        let longest = self.shared.layout.ack_wait * LONGEST;
+        held.retain(|_, (since, _)| since.elapsed() < longest);
         let until = Instant::now() + self.shared.layout.ack_wait;
         let mut state = self.state();
         for queued in state.queues.entry(subject).or_default() {
-            if held.contains(&queued.id) {
+            if held.contains_key(&queued.id) {
                 queued.until = Some(until);
             }
+        }
+    }
+
+    /// It comes again, after a while.
+    fn put_back(&self, subject: Subject, id: u64, times: u64) {
+        let until = Instant::now() + away(times, self.shared.layout.ack_wait);
+        let mut state = self.state();
+        let queue = state.queues.entry(subject).or_default();
+        if let Some(queued) = queue.iter_mut().find(|queued| queued.id == id) {
+            queued.until = Some(until);
         }
     }
 
@@ -177,9 +189,9 @@ impl Memory {
     async fn deliver(self, subject: Subject, arrivals: mpsc::UnboundedSender<Arrival>) {
         let layout = self.shared.layout.clone();
         let (to, mut verdicts) = mpsc::unbounded_channel();
-        let mut held = BTreeSet::new();
+        let mut held = BTreeMap::new();
         loop {
-            self.work(subject, &held);
+            self.work(subject, &mut held);
             let published = self.shared.published.notified();
             while (held.len() as u64) < layout.in_flight
                 && let Some((id, times, bytes)) = self.take(subject)
@@ -192,7 +204,7 @@ impl Memory {
                         Arrival::GivenUp
                     }
                     Ok(message) => {
-                        held.insert(id);
+                        held.insert(id, (Instant::now(), times));
                         Arrival::Message(Delivered::new(message, times, id, to.clone()))
                     }
                     Err(error) => {
@@ -216,7 +228,9 @@ impl Memory {
                             self.forget(subject, id);
                         }
                         Verdict::Dropped(id) => {
-                            held.remove(&id);
+                            if let Some((_, times)) = held.remove(&id) {
+                                self.put_back(subject, id, times);
+                            }
                         }
                     }
                 }

@@ -49,6 +49,7 @@ impl Name {
                 Self::Object(object_lane(name))
             }
             Output::Acknowledge(_)
+            | Output::Return(_)
             | Output::Write(..)
             | Output::Resolve(_)
             | Output::Survey(..)

@@ -102,11 +102,12 @@ impl<B: Bus> Serving<B> {
     }
 
     fn pass_on(&mut self, wish: Output) {
-        if let Output::Acknowledge(delivery) = wish {
-            if let Some(claim) = self.held.take(delivery) {
-                claim.acknowledge();
+        match wish {
+            Output::Acknowledge(delivery) => {
+                return self.held.take(delivery).map_or((), Claim::acknowledge);
             }
-            return;
+            Output::Return(delivery) => return drop(self.held.take(delivery)),
+            _ => {}
         }
         let Some(name) = Name::of(&wish) else {
             tracing::error!(?wish, "not for a bus");

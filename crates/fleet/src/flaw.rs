@@ -21,13 +21,15 @@ pub enum Flaw {
     LowerVersion,
     /// The log is cut though the snapshot was never stored.
     PurgeBeforeStored,
+    /// What cannot be dealt with is kept and never returned.
+    KeepDeliveries,
     /// What cannot be published is waited for without end. Seen where streams are full only.
     NoWayOut,
 }
 
 impl Flaw {
     /// All that storms bring to light.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::AcknowledgeBeforeCommit,
         Self::LogBeforeOutbox,
         Self::NoQuietTime,
@@ -36,5 +38,6 @@ impl Flaw {
         Self::LeaseFromReceipt,
         Self::LowerVersion,
         Self::PurgeBeforeStored,
+        Self::KeepDeliveries,
     ];
 }

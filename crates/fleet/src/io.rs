@@ -157,6 +157,9 @@ pub enum Output {
     },
     /// Acknowledge a delivery.
     Acknowledge(Delivery),
+    /// A delivery cannot be dealt with now and shall come again. Each is acknowledged or returned: an engine lets a reader
+    /// hold only so many.
+    Return(Delivery),
     /// Append to the session's log if it has so many entries.
     Append {
         /// Whose log.

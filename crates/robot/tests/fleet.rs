@@ -124,6 +124,12 @@ impl Bus {
                 }
                 Vec::new()
             }
+            Output::Return(Delivery(delivery)) => {
+                if let Some((subject, id)) = self.deliveries.remove(&delivery) {
+                    self.engine.put_back(subject, id, 0);
+                }
+                Vec::new()
+            }
             Output::Append {
                 session,
                 expected,

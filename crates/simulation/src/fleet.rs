@@ -8,6 +8,7 @@ pub mod engine;
 pub mod file;
 pub mod fresh;
 pub mod graph;
+mod hands;
 pub mod process;
 pub mod real;
 pub mod report;

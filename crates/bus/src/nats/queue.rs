@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 
 use super::{Answer, Inner, PAUSE};
-use crate::delivery::{Arrival, Delivered, Verdict};
+use crate::delivery::{Arrival, Delivered, LONGEST, Verdict, away};
 use crate::{BusError, DeadLetter};
 
 /// Why a letter is dead.
@@ -28,9 +28,6 @@ const REASON_LENGTH: usize = 300;
 const BATCH_BYTES: usize = 16 << 20;
 /// Before a consumer that does not answer as it should is looked for.
 const LOST: Duration = Duration::from_millis(500);
-/// A message is worked on for so many times the wait for its acknowledgement; then another reader
-/// may try.
-const LONGEST: u32 = 20;
 
 impl Inner {
     pub(super) async fn publish(&self, subject: Subject, message: &Message) -> Outcome {
@@ -125,8 +122,15 @@ struct Reader {
     consumer: PullConsumer,
     /// Never has more than the consumer allows in flight.
     arrivals: mpsc::UnboundedSender<Arrival>,
-    held: HashMap<u64, (Acker, Instant)>,
+    held: HashMap<u64, Held>,
     number: u64,
+}
+
+/// A message that was passed on, and of which nothing was heard since.
+struct Held {
+    acker: Acker,
+    since: Instant,
+    times: u64,
 }
 
 impl Reader {
@@ -217,7 +221,13 @@ impl Reader {
             Ok(content) => {
                 let (_, acker) = message.split();
                 self.number += 1;
-                self.held.insert(self.number, (acker, Instant::now()));
+                let since = Instant::now();
+                let held = Held {
+                    acker,
+                    since,
+                    times,
+                };
+                self.held.insert(self.number, held);
                 let delivered = Delivered::new(content, times, self.number, to.clone());
                 let _ = self.arrivals.send(Arrival::Message(delivered));
             }
@@ -241,25 +251,29 @@ impl Reader {
     async fn judge(&mut self, verdict: Verdict) {
         match verdict {
             Verdict::Done(number) => {
-                if let Some((acker, _)) = self.held.remove(&number)
+                if let Some(Held { acker, .. }) = self.held.remove(&number)
                     && let Err(error) = acker.ack().await
                 {
                     tracing::debug!(%error, "an acknowledgement was not sent");
                 }
             }
             Verdict::Dropped(number) => {
-                self.held.remove(&number);
+                if let Some(Held { acker, times, .. }) = self.held.remove(&number) {
+                    let away = away(times, self.inner.layout.ack_wait);
+                    // if the server does not hear of it, it comes again when the wait is over
+                    let _ = acker.ack_with(AckKind::Nak(Some(away))).await;
+                }
             }
         }
     }
 
-    /// Tells the server that what we hold is worked on.
+    /// Tells the server that what we hold is worked on. What was held too long is not ours any more: it must not take
+    /// the room of others for ever.
     async fn work(&mut self) {
         let longest: Duration = self.inner.layout.ack_wait * LONGEST;
-        for (acker, since) in self.held.values() {
-            if since.elapsed() < longest {
-                let _ = acker.ack_with(AckKind::Progress).await;
-            }
+        self.held.retain(|_, held| held.since.elapsed() < longest);
+        for held in self.held.values() {
+            let _ = held.acker.ack_with(AckKind::Progress).await;
         }
     }
 }

@@ -17,7 +17,7 @@ use servers::Cluster;
 async fn the_model_conforms() {
     let names = Names::new("web").expect("a good name");
     let rig = Model(Memory::new(names, layout(1)));
-    limited(60, suite::all(&rig)).await;
+    limited(120, suite::all(&rig)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -26,7 +26,7 @@ async fn one_server_conforms() {
         return;
     };
     let rig = Real::new(&cluster, layout(1)).await;
-    limited(90, suite::all(&rig)).await;
+    limited(150, suite::all(&rig)).await;
     rig.is_checked().await;
 }
 
@@ -36,5 +36,5 @@ async fn three_servers_conform() {
         return;
     };
     let rig = Real::new(&cluster, layout(3)).await;
-    limited(120, suite::all(&rig)).await;
+    limited(180, suite::all(&rig)).await;
 }

@@ -28,6 +28,7 @@ pub async fn all<R: Rig>(rig: &R) {
         readers_share(&bus),
         what_is_dropped_comes_again(&bus),
         what_is_held_does_not(&bus),
+        whoever_holds_too_long_hears_more(&bus),
         garbage_is_buried(rig),
         full_is_refused(&bus),
         logs_are_fenced(&bus),
@@ -275,6 +276,39 @@ async fn what_is_held_does_not(bus: &impl Bus) {
     nothing(&mut arrivals, layout(1).ack_wait * 2).await;
     held.acknowledge();
     nothing(&mut arrivals, layout(1).ack_wait * 2).await;
+}
+
+/// A reader that forgets to say what became of messages must not be deaf for ever.
+async fn whoever_holds_too_long_hears_more(bus: &impl Bus) {
+    let subject = robot(1, 14);
+    let most = layout(1).in_flight;
+    for n in 1..=most + 1 {
+        revision(bus.publish(subject, &numbered(n)).await);
+    }
+    let mut arrivals = bus.consume(subject).await.expect("a reader");
+    let mut kept = Vec::new();
+    for n in 1..=most {
+        let delivered = next_message(&mut arrivals).await;
+        assert_eq!(number(&delivered.message), n);
+        kept.push(delivered);
+    }
+    nothing(&mut arrivals, layout(1).ack_wait * 2).await;
+    // twenty times the wait for an acknowledgement
+    let again = timeout(layout(1).ack_wait * 30, arrivals.recv()).await;
+    let mut arrival = again.expect("it comes again").expect("it goes on");
+    let mut heard = BTreeSet::new();
+    loop {
+        if let Arrival::Message(delivered) = arrival {
+            heard.insert(number(&delivered.message));
+            delivered.acknowledge();
+        }
+        if heard.len() as u64 > most {
+            break;
+        }
+        arrival = next(&mut arrivals).await;
+    }
+    assert_eq!(heard.last(), Some(&(most + 1)));
+    drop(kept);
 }
 
 async fn garbage_is_buried<R: Rig>(rig: &R) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Robot, Route, Task};
 use crate::counts::Reading;
+use crate::flaw::Flaw;
 use crate::identity::{Millis, Unit};
 use crate::io::{Delivery, Outcome, Output};
 use crate::parcel::{Batch, Cargo, Message, Origin, Parcel, Receipt, Subject, To};
@@ -21,7 +22,7 @@ const BATCH_BYTES: usize = 1 << 20;
 const EXTRA_HOPS: usize = 2;
 
 /// Deliveries that are not acknowledged yet: how many things that waits for, and since when. What
-/// is not dealt with in time comes again as another delivery.
+/// is not dealt with in time is returned, and comes again as another delivery.
 #[derive(Debug, Default)]
 pub(super) struct Transit(BTreeMap<Delivery, (usize, Millis)>);
 
@@ -67,7 +68,7 @@ impl Robot {
             // the newer plan first; the message comes again
             self.tally.early += 1;
             self.outputs.push(Output::Poll(group));
-            return;
+            return self.give_back(delivery);
         }
         let mut onward: BTreeMap<Subject, Vec<(u64, Cargo)>> = BTreeMap::new();
         let mut waits = 1;
@@ -86,7 +87,7 @@ impl Robot {
             match self.route(unit) {
                 Route::Mine => mine.push((number, cargo)),
                 Route::To(subject) => onward.entry(subject).or_default().push((number, cargo)),
-                Route::Unknown => return,
+                Route::Unknown => return self.give_back(delivery),
                 Route::Refused => {
                     self.tally.refused += 1;
                     self.draft.receipts.push((batch.origin, number, None));
@@ -156,9 +157,18 @@ impl Robot {
     }
 
     pub(super) fn on_passed_on(&mut self, delivery: Delivery, outcome: Outcome) {
-        // if not, the message comes again
         if matches!(outcome, Outcome::Done(_)) {
             self.dealt_with(delivery);
+        } else if self.transit.0.contains_key(&delivery) {
+            self.give_back(delivery);
+        }
+    }
+
+    /// The message comes again.
+    fn give_back(&mut self, delivery: Delivery) {
+        self.transit.0.remove(&delivery);
+        if self.flaw != Some(Flaw::KeepDeliveries) {
+            self.outputs.push(Output::Return(delivery));
         }
     }
 
@@ -340,9 +350,15 @@ impl Robot {
 
     pub(super) fn resend(&mut self) {
         let (now, patience) = (self.now, 8 * self.settings.resend);
-        self.transit
-            .0
-            .retain(|_, (_, since)| now < *since + patience);
+        let late = |since: Millis| now >= since + patience;
+        let transit = self.transit.0.iter();
+        let late: Vec<Delivery> = transit
+            .filter(|(_, (_, since))| late(*since))
+            .map(|(delivery, _)| *delivery)
+            .collect();
+        for delivery in late {
+            self.give_back(delivery);
+        }
         let overdue = self.outbox.overdue(now, self.settings.resend);
         let overdue: Vec<u64> = overdue.collect();
         self.publish(&overdue);

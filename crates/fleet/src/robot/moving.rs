@@ -161,7 +161,7 @@ impl Robot {
         };
         let Some(bytes) = bytes else {
             let arrival = self.arrivals.remove(&first).expect("found above");
-            return self.give_back(&arrival);
+            return self.leave_packed(&arrival);
         };
         let Some(piece) = arrival.pieces.get_mut(index) else {
             return;
@@ -176,7 +176,7 @@ impl Robot {
     fn import(&mut self, arrival: &Arrival) {
         let pieces: Vec<Arc<[u8]>> = arrival.pieces.iter().flatten().cloned().collect();
         let Ok(package) = Package::join(&arrival.notice, &pieces) else {
-            return self.give_back(arrival);
+            return self.leave_packed(arrival);
         };
         if self.route(package.unit) != super::Route::Mine {
             return self.dealt_with(arrival.delivery);
@@ -206,7 +206,7 @@ impl Robot {
 
     /// A package that cannot be opened is the sender's still, who packs it again when no receipt
     /// comes. Whatever else came with its notice does not wait for that.
-    fn give_back(&mut self, arrival: &Arrival) {
+    fn leave_packed(&mut self, arrival: &Arrival) {
         self.tally.incomplete += 1;
         self.dealt_with(arrival.delivery);
     }
@@ -222,7 +222,7 @@ impl Robot {
             .collect();
         for name in names {
             let arrival = self.arrivals.remove(&name).expect("listed above");
-            self.give_back(&arrival);
+            self.leave_packed(&arrival);
         }
         // by then its sender has packed it again, or has the receipt
         self.imported.retain(|_, at| now < *at + 20 * patience);

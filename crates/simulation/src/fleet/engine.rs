@@ -135,6 +135,14 @@ impl Engine {
         queues.map(|(_, queue)| queue.len()).sum()
     }
 
+    /// A message is to be delivered again from this time on.
+    pub fn put_back(&mut self, subject: Subject, id: u64, from: Millis) {
+        let queue = self.queues.entry(subject).or_default();
+        if let Some(queued) = queue.iter_mut().find(|queued| queued.id == id) {
+            queued.out_until = from;
+        }
+    }
+
     /// A message is dealt with.
     pub fn acknowledge(&mut self, subject: Subject, id: u64) {
         if let Some(queue) = self.queues.get_mut(&subject) {

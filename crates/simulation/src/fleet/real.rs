@@ -30,6 +30,7 @@ use robot::message::Event as Told;
 
 use super::checks::{Broken, Checks, broken};
 use super::engine::Engine;
+use super::hands::Hands;
 use super::web::{Page, Size};
 use judge::Ledger;
 use machine::Machine;
@@ -262,7 +263,7 @@ pub struct Real {
     machines: Vec<Machine>,
     gap_until: f64,
     calm_from: f64,
-    deliveries: HashMap<u64, (Subject, u64)>,
+    hands: Hands,
     scheduled: BTreeSet<Subject>,
     pairs: BTreeSet<(RobotId, Text)>,
     /// When pages were due as their servers were closed.
@@ -292,7 +293,7 @@ impl Real {
             machines: Vec::new(),
             gap_until: 0.0,
             calm_from,
-            deliveries: HashMap::new(),
+            hands: Hands::default(),
             scheduled: BTreeSet::new(),
             pairs: BTreeSet::new(),
             dues: HashMap::new(),

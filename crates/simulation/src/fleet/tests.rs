@@ -224,7 +224,7 @@ fn nothing_is_left_behind_in_the_object_store() {
 #[test]
 fn what_waits_for_long_is_read_from_disk_again() {
     let (mut recalled, mut checkpoints) = (0, 0);
-    for seed in 0..12 {
+    for seed in 0..20 {
         let mut scenario = Scenario::calm(seed, 4);
         scenario.custody = Some(0);
         scenario.once = true;

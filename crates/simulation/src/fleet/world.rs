@@ -22,6 +22,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::checks::{Broken, Checks, broken};
 use super::engine::Engine;
+use super::hands::Hands;
 use super::process::{Clock, Process};
 use super::report::{Failure, Report};
 use super::scenario::{FLEET, Fault, Scenario, identity};
@@ -150,7 +151,7 @@ pub(super) struct World<'a> {
     gap_until: Millis,
     full_until: Millis,
     scheduled: BTreeSet<Subject>,
-    deliveries: HashMap<u64, (Subject, u64)>,
+    hands: Hands,
     pairs: BTreeSet<(RobotId, Text, Text)>,
     requests: Vec<(Millis, usize, Page)>,
     moments: Vec<Moment>,
@@ -186,7 +187,7 @@ impl<'a> World<'a> {
             gap_until: 0,
             full_until: 0,
             scheduled: BTreeSet::new(),
-            deliveries: HashMap::new(),
+            hands: Hands::default(),
             pairs: BTreeSet::new(),
             requests: Vec::new(),
             moments: Vec::new(),

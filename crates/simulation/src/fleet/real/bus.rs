@@ -13,12 +13,15 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::super::checks::{Broken, broken};
+use super::super::hands::Reader;
 use super::{Event, GROUP, Message, NOBODY, Real, Subject};
 
 /// A robot that gets no answer gives up after so many seconds.
 const TIMEOUT: f64 = 5.0;
 /// A delivery that is not acknowledged comes again after this.
 const ACKNOWLEDGE: f64 = 15.0;
+/// One that was returned comes again after this.
+const AGAIN: f64 = 1.0;
 
 impl Real {
     fn ticks(&self) -> u64 {
@@ -51,6 +54,9 @@ impl Real {
             let input = Input::Resolved(name.clone(), server);
             let at = self.now + self.random.random_range(0.005..0.3);
             return self.push(at, index, Event::Hear(vec![input]));
+        }
+        if let Output::Acknowledge(delivery) | Output::Return(delivery) = wish {
+            self.hands.let_go(delivery);
         }
         if self.lost(index) {
             return self.no_answer(index, &wish);
@@ -138,9 +144,19 @@ impl Real {
                 let outcome = self.publish(*subject, message);
                 vec![Input::Outcome(*token, outcome)]
             }
-            Output::Acknowledge(Delivery(delivery)) => {
-                if let Some((subject, id)) = self.deliveries.remove(delivery) {
+            Output::Acknowledge(delivery) => {
+                if let Some((subject, id)) = self.hands.heard(*delivery) {
                     self.engine.acknowledge(subject, id);
+                    self.deliver_if_starved(subject);
+                }
+                return Ok(());
+            }
+            Output::Return(delivery) => {
+                if let Some((subject, id)) = self.hands.heard(*delivery) {
+                    let again = self.now + AGAIN;
+                    self.engine.put_back(subject, id, (again * 1e3) as u64);
+                    self.push(again, NOBODY, Event::Deliver(subject));
+                    self.deliver_if_starved(subject);
                 }
                 return Ok(());
             }
@@ -239,34 +255,46 @@ impl Real {
         Outcome::Done(id)
     }
 
+    fn deliver_if_starved(&mut self, subject: Subject) {
+        if self.hands.was_starved(subject) {
+            self.deliver(subject);
+        }
+    }
+
     /// Gives what waits in a queue to whoever reads it.
     pub(super) fn deliver(&mut self, subject: Subject) {
         let now = self.now;
-        let readers: Vec<usize> = (0..self.machines.len())
-            .filter(|&index| {
-                let machine = &self.machines[index];
+        let readers: Vec<Reader> = (self.machines.iter().enumerate())
+            .filter(|(_, machine)| {
                 let life = machine.life.as_ref();
                 machine.cut_until <= now && life.is_some_and(|l| l.subjects.contains(&subject))
             })
+            .map(|(index, machine)| (index, machine.lives))
             .collect();
+        let room = self.hands.room(&readers, subject);
+        let until = ((now + ACKNOWLEDGE) * 1e3) as u64;
         let mut out = Vec::new();
-        if !readers.is_empty() {
-            let until = ((now + ACKNOWLEDGE) * 1e3) as u64;
-            for queued in self.engine.ready(subject, (now * 1e3) as u64) {
-                queued.out_until = until;
-                out.push((queued.id, Arc::clone(&queued.message)));
+        for queued in self.engine.ready(subject, (now * 1e3) as u64) {
+            if out.len() == room {
+                self.hands.starves(subject);
+                break;
             }
+            queued.out_until = until;
+            out.push((queued.id, Arc::clone(&queued.message)));
         }
         for (id, message) in out {
             let copies = 1 + usize::from(self.one_in(60));
             for _ in 0..copies {
-                let reader = readers[self.random.random_range(0..readers.len())];
+                let wanted = self.random.random_range(0..readers.len());
+                let Some(reader) = self.hands.choose(&readers, wanted, subject) else {
+                    break;
+                };
                 self.order += 1;
-                let delivery = self.order;
-                self.deliveries.insert(delivery, (subject, id));
-                let input = Input::Message(Delivery(delivery), Message::clone(&message));
+                let delivery = Delivery(self.order);
+                self.hands.give(delivery, reader, subject, id);
+                let input = Input::Message(delivery, Message::clone(&message));
                 let at = now + self.delay();
-                self.push(at, reader, Event::Hear(vec![input]));
+                self.push(at, reader.0, Event::Hear(vec![input]));
             }
         }
         if self.engine.depth(subject) > 0 && self.scheduled.insert(subject) {

@@ -10,11 +10,14 @@ use rand::RngExt;
 
 use super::super::checks::{Broken, broken, moves_only_what_it_must};
 use super::{Event, Happening, NOBODY, World};
+use crate::fleet::hands::Reader;
 
 /// A process that gets no answer gives up after this.
 const TIMEOUT: Millis = 5_000;
 /// A delivery that is not acknowledged comes again after this.
 const ACKNOWLEDGE: Millis = 15_000;
+/// One that was returned comes again after this.
+const AGAIN: Millis = 1_000;
 
 impl World<'_> {
     fn delay(&mut self) -> Millis {
@@ -43,6 +46,9 @@ impl World<'_> {
     }
 
     pub(super) fn send(&mut self, index: usize, output: Output) {
+        if let Output::Acknowledge(delivery) | Output::Return(delivery) = output {
+            self.hands.let_go(delivery);
+        }
         if self.lost(index) {
             return self.no_answer(index, &output);
         }
@@ -128,9 +134,18 @@ impl World<'_> {
                 };
                 vec![Input::Outcome(*token, outcome)]
             }
-            Output::Acknowledge(Delivery(delivery)) => {
-                if let Some((subject, id)) = self.deliveries.remove(delivery) {
+            Output::Acknowledge(delivery) => {
+                if let Some((subject, id)) = self.hands.heard(*delivery) {
                     self.engine.acknowledge(subject, id);
+                    self.deliver_if_starved(subject);
+                }
+                return Ok(());
+            }
+            Output::Return(delivery) => {
+                if let Some((subject, id)) = self.hands.heard(*delivery) {
+                    self.engine.put_back(subject, id, now + AGAIN);
+                    self.push(now + AGAIN, NOBODY, Event::Deliver(subject));
+                    self.deliver_if_starved(subject);
                 }
                 return Ok(());
             }
@@ -292,20 +307,28 @@ impl World<'_> {
         Outcome::Done(id)
     }
 
+    fn deliver_if_starved(&mut self, subject: Subject) {
+        if self.hands.was_starved(subject) {
+            self.deliver(subject);
+        }
+    }
+
     /// Gives what waits in a queue to whoever reads it.
     pub(super) fn deliver(&mut self, subject: Subject) {
         let now = self.now;
-        let readers: Vec<usize> = (0..self.processes.len())
-            .filter(|&i| {
-                let process = &self.processes[i];
+        let readers: Vec<Reader> = (self.processes.iter().enumerate())
+            .filter(|(_, process)| {
                 process.robot.is_some()
                     && process.cut_until <= now
                     && process.subjects.contains(&subject)
             })
+            .map(|(index, process)| (index, process.life))
             .collect();
+        let room = self.hands.room(&readers, subject);
         let mut out = Vec::new();
         for queued in self.engine.ready(subject, now) {
-            if readers.is_empty() {
+            if out.len() == room {
+                self.hands.starves(subject);
                 break;
             }
             queued.out_until = now + ACKNOWLEDGE;
@@ -314,13 +337,16 @@ impl World<'_> {
         for (id, message) in out {
             let copies = 1 + usize::from(self.noisy() && self.rng.random_range(0..60) == 0);
             for _ in 0..copies {
-                let reader = readers[self.rng.random_range(0..readers.len())];
+                let wanted = self.rng.random_range(0..readers.len());
+                let Some(reader) = self.hands.choose(&readers, wanted, subject) else {
+                    break;
+                };
                 self.order += 1;
-                let delivery = self.order;
-                self.deliveries.insert(delivery, (subject, id));
-                let input = Input::Message(Delivery(delivery), Message::clone(&message));
-                let at = now + self.delay() + self.away(reader);
-                self.push(at, reader, Event::Hear(vec![input]));
+                let delivery = Delivery(self.order);
+                self.hands.give(delivery, reader, subject, id);
+                let input = Input::Message(delivery, Message::clone(&message));
+                let at = now + self.delay() + self.away(reader.0);
+                self.push(at, reader.0, Event::Hear(vec![input]));
             }
         }
         if self.engine.depth(subject) > 0 && self.scheduled.insert(subject) {
