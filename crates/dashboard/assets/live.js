@@ -119,6 +119,8 @@
       const twin = event.target.dataset.twin && document.getElementById(event.target.dataset.twin);
       // a slider tells the power of ten
       if (twin) twin.value = Number((10 ** event.target.value).toPrecision(3));
+      const slider = form.querySelector(`[data-twin="${CSS.escape(event.target.id)}"]`);
+      if (slider && event.target.value > 0) slider.value = Math.log10(event.target.value);
       clearTimeout(typing);
       typing = setTimeout(look, 250);
     });

@@ -9,6 +9,7 @@ use netmap::store::Store;
 use netmap::wire::Method;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
+use std::process::Command;
 
 /// City, place, and milliseconds from here, if they were measured.
 const SERVERS: [(&str, f64, f64, Option<f64>); 5] = [
@@ -103,6 +104,22 @@ fn a_crawl_without_a_fleet_has_a_map() {
     // a page that loses its server complains
     browser.open("about:blank");
     process.interrupted_after(1.0);
+    // a file that is no map is refused before anything is shown
+    let refused = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+        .args([
+            "dashboard",
+            "--listen",
+            "127.0.0.1:0",
+            "--map",
+            "Cargo.toml",
+        ])
+        .arg("--data")
+        .arg(crawler.data())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("Cargo.toml"), "{said}");
     let (shown, base) = show(&crawler, &["--map", map.to_str().unwrap()]);
     browser.open(&format!("{base}/"));
     assert_eq!(browser.tell(link), true);
