@@ -55,6 +55,12 @@
     }
   };
 
+  // where the map is wider than the screen, its middle is seen first
+  for (const map of document.querySelectorAll(".world")) {
+    const box = map.parentElement;
+    box.scrollLeft = (box.scrollWidth - box.clientWidth) / 2;
+  }
+
   // a search that ran out of time goes on; what it found before stays above
   let search = 0;
   const further = async () => {

@@ -77,6 +77,9 @@ pub(crate) fn page(window: &Window, asked: &Asked, id: PageId) -> Made {
 }
 
 fn ago(at: Time, now: Time) -> String {
+    if words::is_now(at, now) {
+        return "now".into();
+    }
     format!("{} ago", words::duration((now - at) as f64 / 1e3))
 }
 

@@ -54,6 +54,13 @@ fn is_drawn(browser: &mut Browser, base: &str) {
         assert!(wider.as_f64() <= Some(0.0), "wider than {width}: {wider}");
         browser.picture(&format!("map-alone-{width}"));
     }
+    // what does not fit on a phone is scrolled, from the middle
+    let hidden = "(box => [box.scrollLeft, box.scrollWidth - box.clientWidth])(document.querySelector('.world').parentElement)";
+    let hidden: Vec<f64> = serde_json::from_value(browser.tell(hidden)).unwrap();
+    assert!(
+        hidden[1] > 100.0 && (hidden[0] - hidden[1] / 2.0).abs() <= 1.0,
+        "{hidden:?}"
+    );
     for class in ["near", "middle", "far", "farthest", "nobody"] {
         let drawn = format!("document.querySelectorAll('.world circle.{class}').length");
         assert_eq!(browser.tell(&drawn).as_u64(), Some(1), "{class}");
