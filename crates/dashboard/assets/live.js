@@ -55,6 +55,12 @@
     }
   };
 
+  // where the map is wider than the screen, its middle is seen first
+  for (const map of document.querySelectorAll(".world")) {
+    const box = map.parentElement;
+    box.scrollLeft = (box.scrollWidth - box.clientWidth) / 2;
+  }
+
   // a search that ran out of time goes on; what it found before stays above
   let search = 0;
   const further = async () => {
@@ -119,6 +125,8 @@
       const twin = event.target.dataset.twin && document.getElementById(event.target.dataset.twin);
       // a slider tells the power of ten
       if (twin) twin.value = Number((10 ** event.target.value).toPrecision(3));
+      const slider = form.querySelector(`[data-twin="${CSS.escape(event.target.id)}"]`);
+      if (slider && event.target.value > 0) slider.value = Math.log10(event.target.value);
       clearTimeout(typing);
       typing = setTimeout(look, 250);
     });

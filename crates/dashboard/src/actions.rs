@@ -4,9 +4,11 @@ use crate::frame::{self, Place, table};
 use crate::routes::{Answer, Asked, Made, Trouble};
 use crate::server::Window;
 use crate::words::{self, query, shown};
+use frontier::scope::Seed;
 use ground::calendar;
 use hyper::StatusCode;
 use maud::{Markup, html};
+use robot::StartError;
 use robot::control::Remote;
 use robot::seeds::{self, SeedList};
 use robot::view::Allowance;
@@ -15,6 +17,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use url::Url;
 
 /// The log turns over at this length.
 const LONGEST_LOG: u64 = 1 << 20;
@@ -68,13 +71,16 @@ pub(crate) fn act(window: &Window, asked: &Asked, what: &str) -> Made {
         "pause" | "resume" => pause(window, what == "pause"),
         _ => budget(window, asked),
     };
+    // what was refused because of a password is not written down either
+    let has_login = detail.split_whitespace().any(seeds::has_login);
+    let detail = if has_login { "(withheld)" } else { &detail };
     tracing::info!(
         action = what,
         detail,
         done = outcome.is_ok(),
         "requested in the dashboard"
     );
-    write_down(&window.crawl.data, what, &detail, &outcome)?;
+    write_down(&window.crawl.data, what, detail, &outcome)?;
     // only to pages of our own
     let back = asked
         .get("back")
@@ -98,8 +104,17 @@ fn told<T>(answer: std::io::Result<Result<T, String>>) -> Result<T, String> {
     answer.map_err(silent)?
 }
 
+/// A URL that may be kept, and written down.
+fn read(text: &str) -> Result<Url, String> {
+    let url = seeds::read(text).map_err(|why| format!("{text}: {why}"))?;
+    if seeds::has_login(text) {
+        return Err(StartError::Login(url.into()).to_string());
+    }
+    Ok(url)
+}
+
 fn visit(window: &Window, url: &str) -> Result<String, String> {
-    let url = seeds::read(url).map_err(|why| format!("{url}: {why}"))?;
+    let url = read(url)?;
     told(robot(window)?.visit(url.as_str())).map_err(|why| format!("{url} is {why}"))?;
     Ok(format!(
         "{url} will be visited as soon as politeness allows."
@@ -136,23 +151,25 @@ fn budget(window: &Window, asked: &Asked) -> Result<String, String> {
 }
 
 fn change_seeds(window: &Window, text: &str, add: bool) -> Result<String, String> {
-    let mut urls = Vec::new();
+    let mut given = Vec::new();
     for line in text
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .take(MOST_SEEDS)
     {
-        urls.push(seeds::read(line).map_err(|why| format!("{line}: {why}"))?);
+        let (url, reach) = seeds::split(line)?;
+        let url = read(url)?;
+        given.push(Seed { url, reach });
     }
-    if urls.is_empty() {
+    if given.is_empty() {
         return Err("No seed was given.".into());
     }
     let config = &window.crawl.config;
     let changed = if add {
-        let seeds: Vec<_> = urls.into_iter().map(Into::into).collect();
-        SeedList::change(config, |list| list.add(config, &seeds))
+        SeedList::change(config, |list| list.add(config, &given))
     } else {
+        let urls: Vec<Url> = given.into_iter().map(|seed| seed.url).collect();
         SeedList::change(config, |list| urls.len() - list.remove(config, &urls).len())
     };
     let changed = changed.map_err(|error| error.to_string())?;
@@ -175,12 +192,16 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
         ));
     }
     let config = window.crawl.config_now();
-    let status = window.pulse.status();
+    // as it is now: what was seen a second ago does not know of an action of just now
+    let robot = window.crawl.robot();
+    let now = robot.as_ref().and_then(|robot| robot.status().ok());
+    let is_paused = now.is_some_and(|now| now.paused);
     let present = Allowance::of(&config);
     let body = html! {
         h1 { "Actions" }
         @if let Some(done) = asked.get("done") { p.done role="status" { (shown(done)) } }
         @if let Some(failed) = asked.get("failed") { p.alert role="alert" { (shown(failed)) } }
+        @if robot.is_none() { p.quiet { "No robot is at work: only seeds can be changed now." } }
         div.columns {
             section {
                 h2 { "Visit a page now" }
@@ -190,8 +211,8 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
                 }
             }
             section {
-                h2 { @if status.paused { "Resume" } @else { "Pause" } }
-                @if status.paused {
+                h2 { @if is_paused { "Resume" } @else { "Pause" } }
+                @if is_paused {
                     p.quiet { "The crawl is paused." }
                     form method="post" action="/actions/resume" { button { "Resume the crawl" } }
                 } @else {
@@ -202,7 +223,7 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
             section {
                 h2 { "Seeds" }
                 form.stacked method="post" action="/actions/add-seeds" {
-                    label { "URLs, one per line " textarea name="seeds" rows="3" required {} }
+                    label { "URLs, one per line; a reach such as prefix may follow " textarea name="seeds" rows="3" required {} }
                     div.buttons {
                         button { "Add" }
                         button formaction="/actions/remove-seeds" { "Remove" }

@@ -230,10 +230,10 @@ fn what_if(found: &Found, wanted: Option<f64>) -> Markup {
             input type="range" aria-label="Revisits a day" min=(format!("{:.3}", ends.0)) max=(format!("{:.3}", ends.1)) step="0.01"
                 value=(format!("{:.2}", shown.max(1e-9).log10())) data-twin="budget-number";
             button { "Show" }
-            @if wanted.is_some() && found.present.is_some() { a href="/budget" { "Back to the present budget" } }
         }
-        p.quiet {
+        p.quiet id="present" data-found {
             "This is only a calculation. The crawl does not change."
+            @if wanted.is_some() && found.present.is_some() { " " a href="/budget" { "Back to the present budget" } }
             @if found.present.is_none() { " No robot is at work, so there is no present budget." }
         }
     }
@@ -303,7 +303,7 @@ fn two_digits(value: f64) -> f64 {
 }
 
 fn points(share: f64) -> String {
-    format!("{:+.2} points", 100.0 * share)
+    format!("{:+.2} points", 100.0 * share).replace('-', "−")
 }
 
 fn curve(found: &Found, wanted: Option<f64>, freshness: Option<f64>) -> Markup {
@@ -343,7 +343,7 @@ fn curve(found: &Found, wanted: Option<f64>, freshness: Option<f64>) -> Markup {
         ),
         unit: |value| format!("{:.0} %", 100.0 * value),
         lines: vec![line],
-        strokes: Vec::new(),
+        robots: Vec::new(),
         bands: Vec::new(),
         dots,
         height: 280.0,

@@ -191,7 +191,7 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
     let body = html! {
         h1 { "Changes" }
         (form(asked))
-        p.feeds {
+        p.feeds id="feeds" data-found {
             "As a feed: "
             a href=(format!("/changes.atom{}", again(&[]))) { "Atom" } " · "
             a href=(format!("/changes.rss{}", again(&[]))) { "RSS" }

@@ -1,10 +1,11 @@
 //! Charts as SVG within a page. Colours come from the page's style, so that they are right by day and by night;
 //! each chart is drawn for wide and for narrow screens, so that its letters can be read on both.
 
+use crate::fleet::mark;
 use desk::chart::ticks::ticks;
-use desk::chart::{Axis, Scale};
+use desk::chart::{Axis, Scale, robot_colour};
 use ground::calendar;
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 use std::fmt::Write;
 
 const LEFT: f64 = 52.0;
@@ -65,8 +66,8 @@ pub(crate) struct Chart {
     pub unit: fn(f64) -> String,
     /// Lines, each of the parts that hang together.
     pub lines: Vec<Vec<(f64, f64)>>,
-    /// A colour for each line, where they are not all of one kind.
-    pub strokes: Vec<&'static str>,
+    /// The robot of each line, where each has one: its colour, and its mark at the end.
+    pub robots: Vec<usize>,
     /// From where to where a value may lie.
     pub bands: Vec<Vec<(f64, f64, f64)>>,
     pub dots: Vec<Dot>,
@@ -133,9 +134,12 @@ impl Drawing<'_> {
                     path class="band" d=(self.band(band)) {}
                 }
                 @for (k, line) in self.chart.lines.iter().enumerate() {
-                    @match self.chart.strokes.get(k) {
-                        Some(stroke) => path class="one" stroke=(stroke) d=(self.line(line)) {},
+                    @match self.chart.robots.get(k) {
+                        Some(&robot) => path class="one" stroke=(robot_colour(robot)) d=(self.line(line)) {},
                         None => path class="line" d=(self.line(line)) {},
+                    }
+                    @if let (Some(&robot), Some(&(x, y))) = (self.chart.robots.get(k), line.last()) {
+                        (PreEscaped(mark(robot, self.across(x), self.down(y))))
                     }
                     @if let [only] = line.as_slice() {
                         circle class="dot" cx=(self.across(only.0)) cy=(self.down(only.1)) r="2.5" {}
@@ -243,6 +247,29 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_robots_end_in_their_marks() {
+        let mut chart = Chart {
+            label: String::new(),
+            along: Along::Time,
+            x: (0.0, 10.0),
+            y: (0.0, 1.0),
+            unit: |value| value.to_string(),
+            lines: vec![vec![(0.0, 0.5), (10.0, 0.5)]; 2],
+            robots: vec![0, 1],
+            bands: Vec::new(),
+            dots: Vec::new(),
+            height: 200.0,
+        };
+        let (first, second) = (mark(0, 7.0, 7.0), mark(1, 7.0, 7.0));
+        let shape = |mark: &str| mark[..5].to_owned();
+        assert_ne!(shape(&first), shape(&second), "told apart in grey");
+        let svg = chart.draw().into_string();
+        assert_eq!(svg.matches("<circle").count(), 2, "wide and narrow: {svg}");
+        chart.robots.clear();
+        assert_eq!(chart.draw().into_string().matches("<circle").count(), 0);
+    }
+
+    #[test]
     fn labels_are_text() {
         let chart = Chart {
             label: "\"><script>".into(),
@@ -251,7 +278,7 @@ mod tests {
             y: (0.0, 1.0),
             unit: |value| value.to_string(),
             lines: vec![vec![(1.0, 0.5), (100.0, 2.0)]],
-            strokes: Vec::new(),
+            robots: Vec::new(),
             bands: vec![vec![(1.0, 0.1, 0.9), (100.0, 0.2, 0.8)]],
             dots: vec![Dot {
                 at: (10.0, 0.5),

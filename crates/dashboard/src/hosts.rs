@@ -4,7 +4,7 @@ use crate::frame::{self, Place, table};
 use crate::log::PATIENCE;
 use crate::routes::{Answer, Asked, Made};
 use crate::server::Window;
-use crate::words::{number, pause, query, shown};
+use crate::words::{answering, number, pause, query, shown};
 use hyper::StatusCode;
 use maud::html;
 use robot::offline;
@@ -87,7 +87,7 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
     };
     let rows = html! {
         thead { tr {
-            th { "Host" } th.n { "Copies" } th.n { "New" } th.n { "Gone" } th.n { "Excluded" } th.n { "Interval" } th.n { "Answers in" } th { "robots.txt" }
+            th { "Host" } th.n { "Pages" } th.n { "Copies" } th.n { "New" } th.n { "Gone" } th.n { "Excluded" } th.n { "Interval" } th.n { "Answers in" } th { "robots.txt" }
         } }
         tbody {
             @for (id, name, blob) in &listed.hosts {
@@ -95,12 +95,13 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
                 @let view = offline::host_view(name, blob, counted.all() as u32, &overrides, "");
                 tr {
                     td.url { a href=(format!("/pages{}", query(&[("host", name)]))) { (shown(name)) } }
+                    td.n { (number(counted.all())) }
                     td.n { (number(weight("copies", &counted))) }
                     td.n { (number(weight("new", &counted))) }
                     td.n { (number(weight("gone", &counted))) }
                     td.n { (number(weight("excluded", &counted))) }
                     td.n { (pause(view.interval)) }
-                    td.n { @if view.response > 0.0 { (format!("{:.0} ms", 1e3 * view.response)) } @else { "–" } }
+                    td.n { @if view.response > 0.0 { (answering(view.response)) } @else { "–" } }
                     td { (shown(&view.robots)) }
                 }
             }

@@ -6,7 +6,7 @@ use crate::frame::{self, Place, table, tile};
 use crate::history::Sample;
 use crate::routes::{Answer, Asked};
 use crate::server::Window;
-use crate::words::{bytes, duration, number, percent, query, rough, shown};
+use crate::words::{answering, bytes, duration, number, percent, query, rough, shown};
 use desk::terminal::count;
 use hyper::StatusCode;
 use maud::{Markup, html};
@@ -173,7 +173,7 @@ fn freshness_chart(samples: &[Sample]) -> Markup {
         y: (floor, 1.0),
         unit: |value| format!("{:.0} %", 100.0 * value),
         lines: pieces.iter().map(line).collect(),
-        strokes: Vec::new(),
+        robots: Vec::new(),
         bands: pieces.iter().map(band).collect(),
         dots: Vec::new(),
         height: 220.0,
@@ -196,7 +196,7 @@ fn tiles(status: &Status) -> Markup {
     html! {
         (tile("First pass", &pass, &html! {
             progress max=(s.pages_known.max(1)) value=(done) { (percent(done as f64 / s.pages_known.max(1) as f64)) }
-            p { (number(done)) " of " (count(s.pages_known, "page")) " fetched or gone" }
+            p { (number(done)) " of " (count(s.pages_known, "page")) " fetched, gone or excluded" }
         }))
         (tile("Copies", &number(s.pages_fetched), &html! {
             p { (number(s.pages_gone)) " gone · " (number(s.pages_excluded)) " excluded · " (count(s.hosts, "host")) }
@@ -266,7 +266,7 @@ fn rates(samples: &[Sample]) -> Markup {
             y: (low, high.max(least)),
             unit,
             lines,
-            strokes: Vec::new(),
+            robots: Vec::new(),
             bands: Vec::new(),
             dots: Vec::new(),
             height: 150.0,
@@ -316,7 +316,7 @@ fn held_up(status: &Status) -> Markup {
                 h3 { "Slowest to answer" }
                 (table("Slowest hosts", &html! {
                     @for (host, seconds) in &status.slowest_hosts {
-                        tr { td.url { (shown(host)) } td.n { (format!("{:.0} ms", 1e3 * seconds)) } }
+                        tr { td.url { (shown(host)) } td.n { (answering(*seconds)) } }
                     }
                 }))
             }

@@ -5,7 +5,7 @@ use crate::pages::state_word;
 use crate::routes::{Answer, Asked, Made, Trouble};
 use crate::server::Window;
 use crate::visits::{self, Visit};
-use crate::words::{self, clock, outside, percent, shown, when};
+use crate::words::{self, clock, number, outside, percent, shown, when};
 use desk::often::{how_often, interval_with_unit};
 use hyper::StatusCode;
 use maud::{Markup, html};
@@ -41,8 +41,8 @@ pub(crate) fn page(window: &Window, asked: &Asked, id: PageId) -> Made {
             section.tiles {
                 (rate(why.rate))
                 (frame::tile("Copy is current", &why.chance_fresh.map_or_else(|| "–".into(), percent), &html! { p { "the chance, by the model" } }))
-                (frame::tile("Visits", &row.as_ref().map_or(0, |row| row.visits).to_string(), &html! {
-                    p { (row.as_ref().map_or(0, |row| row.changes)) " found a change, " (row.as_ref().map_or(0, |row| row.minor)) " a minor one" }
+                (frame::tile("Visits", &number(row.as_ref().map_or(0, |row| row.visits).into()), &html! {
+                    p { (number(row.as_ref().map_or(0, |row| row.changes).into())) " found a change, " (number(row.as_ref().map_or(0, |row| row.minor).into())) " a minor one" }
                 }))
                 @if let Some(last) = row.as_ref().and_then(|row| row.last_visit) {
                     (frame::tile("Last visit", &ago(last, now), &html! { p { (clock(last)) " UTC" } }))
@@ -77,6 +77,9 @@ pub(crate) fn page(window: &Window, asked: &Asked, id: PageId) -> Made {
 }
 
 fn ago(at: Time, now: Time) -> String {
+    if words::is_now(at, now) {
+        return "now".into();
+    }
     format!("{} ago", words::duration((now - at) as f64 / 1e3))
 }
 

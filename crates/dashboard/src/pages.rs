@@ -101,6 +101,7 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
         .and_then(|text| read_place(&reader, order, text));
     let is_first = after.is_none();
     let known = reader.page_count()?;
+    let embedded = window.pulse.status().requisites.known;
     let way = Way {
         reader: &reader,
         wanted: &wanted,
@@ -142,6 +143,7 @@ pub(crate) fn page(window: &Window, asked: &Asked) -> Made {
         div id="list" data-found data-live=[(is_first && !listed.is_unfinished()).then_some("log")] {
             p.quiet {
                 (desk::terminal::count(u64::from(known), "page")) " known"
+                @if embedded > 0 { ", " (number(embedded)) " of them embedded in others (images, stylesheets and so on)" }
                 @if let Some(host) = host { "; those of " b { (shown(host)) } " (" a href=(at("", "")) { "show all" } ")" }
                 "."
             }

@@ -329,7 +329,8 @@ fn dress(response: &mut Response<Body>, policy: &'static str) {
         (header::CONTENT_SECURITY_POLICY, policy),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
-        (header::REFERRER_POLICY, "no-referrer"),
+        // with "no-referrer", browsers would not say that our own forms come from here
+        (header::REFERRER_POLICY, "same-origin"),
         (header::CACHE_CONTROL, "no-store"),
         (
             HeaderName::from_static("cross-origin-resource-policy"),

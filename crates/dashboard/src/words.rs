@@ -75,6 +75,15 @@ pub(crate) fn pause(seconds: f64) -> String {
     }
 }
 
+/// How long an answer takes.
+pub(crate) fn answering(seconds: f64) -> String {
+    if seconds < 0.000_5 {
+        "under 1 ms".into()
+    } else {
+        format!("{} ms", number((1e3 * seconds).round() as u64))
+    }
+}
+
 /// Whether a time is so near that [`when`] calls it now.
 pub(crate) fn is_now(at: Time, now: Time) -> bool {
     (now - at).abs() < NOW
@@ -155,6 +164,8 @@ mod tests {
         assert_eq!(rough(1234.5), "1,234");
         assert_eq!(pause(0.004), "4 ms");
         assert_eq!(pause(5.0), "5 s");
+        assert_eq!(answering(0.000_2), "under 1 ms");
+        assert_eq!(answering(1.501), "1,501 ms");
         assert_eq!(split("http://a.test:80/b?c"), ("a.test:80", "/b?c"));
         assert_eq!(split("http://a"), ("a", ""));
         assert_eq!(query(&[("q", "a&b"), ("x", "")]), "?q=a%26b");

@@ -91,6 +91,13 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<()> {
     let (mut config, _) = start_config(arguments.config.as_deref(), arguments.data.as_deref())?;
+    let is_address = |url: &&String| url.parse::<SocketAddr>().is_ok();
+    if let Some(at) = arguments.urls.iter().find(is_address)
+        && arguments.dashboard.is_some()
+    {
+        let why = format!("'{at}' is an address, not a URL: did you mean --dashboard={at}?");
+        return Err(BadInput(why).into());
+    }
     add_seeds(&mut config, &arguments.urls)?;
     if let Some(reach) = arguments.reach {
         config.scope.reach = reach;

@@ -5,10 +5,11 @@ use crate::crawl::warn;
 use crate::data::{Data, Which};
 use crate::interrupt::stop_on_interrupt;
 use crate::{terminal, why};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use dashboard::fleet::Source;
 use dashboard::{Bound, Crawl, Dashboard, Refused, Settings, Shown};
 use robot::config::Config;
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,6 +47,15 @@ pub struct Arguments {
     map: Option<PathBuf>,
 }
 
+/// The map to show: the one that an argument names, which must be there, or the configured one.
+pub fn use_map(config: &mut Config, given: Option<&PathBuf>) -> Result<()> {
+    if let Some(map) = given {
+        crate::netmap::open_existing(map)?;
+        config.dashboard.map = Some(map.clone());
+    }
+    Ok(())
+}
+
 /// Where to listen, as given in an argument.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse()
@@ -56,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let stop = stop_on_interrupt();
     let mut data = arguments.which.find()?;
     data.reader()?;
-    data.raw.dashboard.map = arguments.map.clone().or(data.raw.dashboard.map);
+    use_map(&mut data.raw, arguments.map.as_ref())?;
     let listen = arguments.listen.or(data.raw.dashboard.listen);
     let bound = bind_at(listen.unwrap_or(USUAL), &data.raw)?;
     let crawl = Crawl::new(data.raw.clone(), None, Box::new(explained(data.raw)));
@@ -110,7 +120,11 @@ pub fn check(config: &Config) -> Result<(), Refused> {
 fn bind_at(listen: SocketAddr, config: &Config) -> Result<Bound> {
     let settings = Settings::new(listen, &config.dashboard);
     let settings = settings.map_err(|refused| BadInput(refused.to_string()))?;
-    dashboard::bind(settings).with_context(|| format!("dashboard.listen = {listen}"))
+    let bound = dashboard::bind(settings).map_err(|error| match error.kind() {
+        ErrorKind::AddrInUse => anyhow!("something else listens there, perhaps another dashboard"),
+        _ => error.into(),
+    });
+    bound.with_context(|| format!("dashboard.listen = {listen}"))
 }
 
 /// Shows a crawl that runs in this process, with the fleet that it is a part of.

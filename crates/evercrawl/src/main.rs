@@ -46,9 +46,15 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// A web crawler that keeps a repository fresh.
+const MORE: &str = "\
+Each command has --help, most with examples. To begin:
+  evercrawl crawl https://docs.example.org/     crawl a site and keep the copies fresh
+  evercrawl watch https://shop.example/item/1   watch a page for changes
+  evercrawl demo                                see it at work on this machine, without a network";
+
+/// A web crawler that keeps its copy of the Web up to date.
 #[derive(Parser)]
-#[command(version, max_term_width = 100, arg_required_else_help = true)]
+#[command(version, max_term_width = 100, arg_required_else_help = true, after_help = MORE)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -71,13 +77,13 @@ enum Command {
     Hosts(hosts::Arguments),
     Import(import::Arguments),
     Man(manual::Man),
+    Netmap(netmap::Arguments),
     Pages(pages::Arguments),
     Partition(partition::Arguments),
     Plan(plan::Arguments),
-    Netmap(netmap::Arguments),
     Reproduce(lab::reproduce::Arguments),
-    Seeds(seeds::Arguments),
     Scope(scope::Arguments),
+    Seeds(seeds::Arguments),
     Simulate(lab::simulate::Arguments),
     Status(status::Arguments),
     Visit(visit::Arguments),

@@ -85,7 +85,7 @@ fn open(path: &Path) -> Result<Store> {
 }
 
 /// A map to read, which must be there.
-fn open_existing(path: &Path) -> Result<Store> {
+pub fn open_existing(path: &Path) -> Result<Store> {
     if !path.exists() {
         let reason = "there is no map; 'evercrawl netmap probe' makes one";
         return Err(BadInput::file(path, reason).into());

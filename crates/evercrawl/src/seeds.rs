@@ -147,10 +147,7 @@ pub fn read_seeds(given: &[String], files: &[PathBuf]) -> Result<Vec<Seed>> {
 
 /// A URL, and its reach if it has one.
 fn read_line(line: &str) -> Result<Seed> {
-    let (url, reach) = match line.split_once(char::is_whitespace) {
-        Some((url, reach)) => (url, Some(reach.trim().parse().map_err(BadInput)?)),
-        None => (line, None),
-    };
+    let (url, reach) = robot::seeds::split(line).map_err(BadInput)?;
     let url = read_url(url)?;
     Ok(Seed { url, reach })
 }

@@ -37,6 +37,14 @@ fn normal(seed: &str) -> String {
     read(seed).map_or_else(|_| seed.to_owned(), Into::into)
 }
 
+/// A line of a list of seeds: a URL as text, and its reach if it has one of its own.
+pub fn split(line: &str) -> Result<(&str, Option<Reach>), String> {
+    match line.split_once(char::is_whitespace) {
+        Some((url, reach)) => Ok((url, Some(reach.trim().parse()?))),
+        None => Ok((line, None)),
+    }
+}
+
 /// Whether a URL names a user or a password: they are not sent, and would be kept where others read them.
 pub fn has_login(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| !url.username().is_empty() || url.password().is_some())

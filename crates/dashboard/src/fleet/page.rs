@@ -7,7 +7,6 @@ use crate::frame::{self, Place, table, tile};
 use crate::routes::{Answer, Asked, Made, Trouble};
 use crate::server::House;
 use crate::words::{self, clock, number, percent, query, shown, when};
-use desk::chart::robot_colour;
 use desk::terminal::count;
 use hyper::StatusCode;
 use maud::{Markup, html};
@@ -170,7 +169,7 @@ fn chart(fleet: &Fleet, samples: &[Arc<Sample>]) -> Markup {
         return html! {};
     }
     let mut lines = Vec::new();
-    let mut strokes = Vec::new();
+    let mut owners = Vec::new();
     for (number, robot) in fleet.robots.iter().enumerate() {
         let rate = |sample: &Sample| {
             let own = sample.rates.iter().find(|(name, _)| *name == robot.name);
@@ -182,7 +181,7 @@ fn chart(fleet: &Fleet, samples: &[Arc<Sample>]) -> Markup {
             .filter(|piece| !piece.is_empty())
         {
             lines.push(piece.iter().flatten().copied().collect());
-            strokes.push(robot_colour(number));
+            owners.push(number);
         }
     }
     let chart = Chart {
@@ -192,7 +191,7 @@ fn chart(fleet: &Fleet, samples: &[Arc<Sample>]) -> Markup {
         y: from_zero(&lines),
         unit: words::rough,
         lines,
-        strokes,
+        robots: owners,
         bands: Vec::new(),
         dots: Vec::new(),
         height: 180.0,

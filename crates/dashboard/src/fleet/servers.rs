@@ -5,7 +5,7 @@ use super::{Fleet, Server};
 use crate::frame::{self, Place, table};
 use crate::routes::{Answer, Asked, Made};
 use crate::server::House;
-use crate::words::{number, query, shown};
+use crate::words::{answering, number, query, shown};
 use hyper::StatusCode;
 use maud::{Markup, html};
 
@@ -77,7 +77,7 @@ fn listed(fleet: &Fleet, servers: &[&Server]) -> Markup {
                     td { (server.held) }
                     td.url { (server.names.iter().map(|name| shown(name)).collect::<Vec<_>>().join(", ")) }
                     td.n { (number(server.pages)) }
-                    td.n { @match server.answers_in { Some(ms) => { (format!("{ms:.0} ms")) } None => { "–" } } }
+                    td.n { @match server.answers_in { Some(ms) => { (answering(ms / 1e3)) } None => { "–" } } }
                 }
             }
         }

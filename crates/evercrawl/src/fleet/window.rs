@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(path) => crate::crawl::read_config(Some(path))?,
         None => Config::default(),
     };
-    config.dashboard.map = arguments.map.clone().or(config.dashboard.map);
+    dashboard_view::use_map(&mut config, arguments.map.as_ref())?;
     let office = Office::open(&arguments.place)?;
     office.articles()?;
     let seen = Seen(Arc::new(office));

@@ -102,7 +102,7 @@ pub fn rows(why: &Why) -> Vec<(&'static str, String)> {
     }
     if let Some(due) = why.due {
         let left = due.seconds() - Moment::now().seconds();
-        let when = if left > 0.0 {
+        let when = if left >= 0.5 {
             format!("in {}", duration(left))
         } else {
             "now".into()

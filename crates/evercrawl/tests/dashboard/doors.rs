@@ -38,7 +38,7 @@ fn status(answer: &str) -> &str {
     answer.split(' ').nth(1).unwrap_or(answer)
 }
 
-fn with_token(crawler: Crawler) -> Crawler {
+pub fn with_token(crawler: Crawler) -> Crawler {
     let file = crawler.directory.path().join("token");
     std::fs::write(&file, format!("{TOKEN}\n")).unwrap();
     crawler
@@ -248,6 +248,23 @@ fn whoever_knows_the_token_changes_seeds_and_all_is_written_down() {
     let seed = format!("seeds={}", url_encoded(&server.url("/added")));
     assert!(owner.act("add-seeds", &seed).contains("1+seed+added"));
     wait_until("the new seed", || asked("/added") > 0);
+    // a reach may follow, as in a file of seeds; a password is neither sent nor kept
+    let own = format!("{seed}+page");
+    assert!(owner.act("add-seeds", &own).contains("1+seed+added"));
+    assert!(owner.look("/actions").contains("/added page"));
+    assert!(
+        owner
+            .act("add-seeds", &(seed.clone() + "+fa"))
+            .contains("not+a+reach")
+    );
+    for action in ["add-seeds", "visit"] {
+        let login = "seeds=http%3A%2F%2Fme:hidden@a.test%2F&url=http%3A%2F%2Fme:hidden@a.test%2F";
+        let answer = owner.act(action, login);
+        assert!(
+            answer.contains("basic_file") && !answer.contains("hidden"),
+            "{answer}"
+        );
+    }
     assert!(owner.act("remove-seeds", &seed).contains("1+seed+removed"));
     assert!(
         owner
@@ -275,9 +292,19 @@ fn whoever_knows_the_token_changes_seeds_and_all_is_written_down() {
     let actions: Vec<String> = actions.collect();
     assert_eq!(
         actions,
-        ["add-seeds", "remove-seeds", "add-seeds!", "visit!", "visit"]
+        [
+            "add-seeds",
+            "add-seeds",
+            "add-seeds!",
+            "add-seeds!",
+            "visit!",
+            "remove-seeds",
+            "add-seeds!",
+            "visit!",
+            "visit"
+        ]
     );
-    assert!(!log.contains(TOKEN));
+    assert!(!log.contains(TOKEN) && !log.contains("hidden"));
     assert!(owner.look("/actions").contains("remove-seeds"));
 }
 
@@ -303,5 +330,9 @@ fn what_is_not_safe_does_not_start() {
         let ended = crawler.start(&["--once"]).within(60);
         ended.failed(2, &["dashboard", words]);
     }
+    let ended = crawl(&server)
+        .start(&["--dashboard", "127.0.0.1:0", "--once"])
+        .within(60);
+    ended.failed(2, &["--dashboard=127.0.0.1:0"]);
     assert_eq!(server.asked(), Vec::<String>::new());
 }

@@ -5,6 +5,7 @@ mod browser;
 #[path = "../crawling/mod.rs"]
 mod crawling;
 mod doors;
+mod forms;
 mod map;
 
 use browser::Browser;

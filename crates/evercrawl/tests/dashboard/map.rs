@@ -9,6 +9,7 @@ use netmap::store::Store;
 use netmap::wire::Method;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
+use std::process::Command;
 
 /// City, place, and milliseconds from here, if they were measured.
 const SERVERS: [(&str, f64, f64, Option<f64>); 5] = [
@@ -53,6 +54,13 @@ fn is_drawn(browser: &mut Browser, base: &str) {
         assert!(wider.as_f64() <= Some(0.0), "wider than {width}: {wider}");
         browser.picture(&format!("map-alone-{width}"));
     }
+    // what does not fit on a phone is scrolled, from the middle
+    let hidden = "(box => [box.scrollLeft, box.scrollWidth - box.clientWidth])(document.querySelector('.world').parentElement)";
+    let hidden: Vec<f64> = serde_json::from_value(browser.tell(hidden)).unwrap();
+    assert!(
+        hidden[1] > 100.0 && (hidden[0] - hidden[1] / 2.0).abs() <= 1.0,
+        "{hidden:?}"
+    );
     for class in ["near", "middle", "far", "farthest", "nobody"] {
         let drawn = format!("document.querySelectorAll('.world circle.{class}').length");
         assert_eq!(browser.tell(&drawn).as_u64(), Some(1), "{class}");
@@ -103,6 +111,22 @@ fn a_crawl_without_a_fleet_has_a_map() {
     // a page that loses its server complains
     browser.open("about:blank");
     process.interrupted_after(1.0);
+    // a file that is no map is refused before anything is shown
+    let refused = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+        .args([
+            "dashboard",
+            "--listen",
+            "127.0.0.1:0",
+            "--map",
+            "Cargo.toml",
+        ])
+        .arg("--data")
+        .arg(crawler.data())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("Cargo.toml"), "{said}");
     let (shown, base) = show(&crawler, &["--map", map.to_str().unwrap()]);
     browser.open(&format!("{base}/"));
     assert_eq!(browser.tell(link), true);

@@ -22,19 +22,20 @@ use std::time::{Duration, Instant};
 
 /// What a page would run if it could.
 const EVIL: &str = "<img src=x onerror=window.owned=1>";
-const CITIES: [(&str, f64, f64); 6] = [
-    ("Lisbon", 38.72, -9.14),
-    ("Frankfurt", 50.11, 8.68),
-    ("New York", 40.71, -74.01),
-    ("São Paulo", -23.55, -46.63),
-    ("Tokyo", 35.68, 139.69),
-    (EVIL, -33.87, 151.21),
+/// The evil one is near, and so far down in the table: nobody wants it in the pictures of the book.
+const CITIES: [(&str, &str, f64, f64); 6] = [
+    ("Lisbon", "PT", 38.72, -9.14),
+    (EVIL, "DE", 50.11, 8.68),
+    ("New York", "US", 40.71, -74.01),
+    ("São Paulo", "BR", -23.55, -46.63),
+    ("Tokyo", "JP", 35.68, 139.69),
+    ("Sydney", "AU", -33.87, 151.21),
 ];
 
 /// A map of the servers of the demo web, spread over the world, with two robots in one city.
 fn chart(file: &Path, running: &Running) {
     let mut store = Store::open(file).unwrap();
-    let point = |k: usize| Point::new(CITIES[k].1, CITIES[k].2).unwrap();
+    let point = |k: usize| Point::new(CITIES[k].2, CITIES[k].3).unwrap();
     let robots: Vec<i64> = [("robot-1", 0), ("robot-2", 0), ("robot-3", 1)]
         .map(|(name, city)| store.source(name, Some(point(city))).unwrap())
         .to_vec();
@@ -52,7 +53,7 @@ fn chart(file: &Path, running: &Running) {
             heuristic: Heuristic::City,
             point: point(city),
             city: Some(CITIES[city].0.to_owned()),
-            country: Some("PT".to_owned()),
+            country: Some(CITIES[city].1.to_owned()),
         };
         store.keep_places(*address, 1.0, &[place]).unwrap();
     }

@@ -146,10 +146,9 @@ impl Keeper {
             waits_for: match due {
                 _ if self.pages.stage(page) != Stage::Idle => waits_for,
                 Some(due) if due > now.at => {
-                    let limit = self.revisits.limit(page, now.at).map(limit_words);
-                    format!("{DUE_TIME}{}", limit.unwrap_or_default())
+                    format!("{DUE_TIME}{}", due_words(self.revisits.limit(page, now.at)))
                 }
-                _ => format!("the policy's budget; its host waits for {line}"),
+                _ => format!("its share of the budget; its host waits for {line}"),
             },
         }
     }
@@ -165,11 +164,12 @@ pub(crate) fn robots_word(standing: Option<&Standing>) -> &'static str {
 }
 
 /// Why its time is when it is.
-fn limit_words(limit: Limit) -> &'static str {
+fn due_words(limit: Option<Limit>) -> &'static str {
     match limit {
-        Limit::LeastInterval => "; no visit may come sooner (revisit.least_interval)",
-        Limit::MostInterval => "; no page waits longer (revisit.most_interval)",
-        Limit::LeastChance => "; until then a change is unlikely (revisit.least_chance)",
+        Some(Limit::LeastInterval) => "; no visit may come sooner (revisit.least_interval)",
+        Some(Limit::MostInterval) => "; no page waits longer (revisit.most_interval)",
+        Some(Limit::LeastChance) => "; until then a change is unlikely (revisit.least_chance)",
+        None => "; until then other visits are worth more",
     }
 }
 
