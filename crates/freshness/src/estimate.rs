@@ -7,6 +7,7 @@ mod drawn;
 mod findings;
 mod grid;
 mod online;
+mod overall;
 mod pace;
 mod population;
 mod posterior;
@@ -16,6 +17,7 @@ pub(crate) mod weights;
 
 pub use belief::Belief;
 pub use findings::Findings;
+pub use overall::Overall;
 pub use pace::Pace;
 pub use population::{Kin, Population};
 pub use posterior::{Posterior, Rate};

@@ -5,7 +5,9 @@ use flate2::read::MultiGzDecoder;
 use freshness::policy::{self, Knowledge, Setup};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use simulation::calibration::{CLASSES, Calibration, Held, Stated, TESTED_AFTER, calibrate};
+use simulation::calibration::{
+    CLASSES, Calibration, Held, Judged, Stated, TESTED_AFTER, calibrate,
+};
 use simulation::world::{Changes, Observe, World};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -21,7 +23,8 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let tests = |what: &str| TESTED_AFTER.map(|n| format!("{what}_{n}")).join(",");
     println!(
-        "seed,world,guess,observe,visits_per_change,visits,stated,true,worst_tenth,{},{},by_visits",
+        "seed,world,guess,observe,visits_per_change,visits,stated,true,worst_tenth,{},{},by_visits,\
+         instants,all_stated,all_true,half_width,within",
         tests("rate"),
         tests("foretold")
     );
@@ -76,7 +79,7 @@ fn row(seed: u64, name: &str, world: &World, observe: Observe, guess: f64, visit
     };
     let policy = policy::build("default", &setup).expect("the default policy exists");
     let found = calibrate(world, policy, observe, guess, seed);
-    let known = found.all_known();
+    let (known, whole) = (found.all_known(), Judged::new(&found.whole));
     let share = |held: &Held| format!("{:.3}", held.share());
     let tests: Vec<String> = found
         .rates
@@ -87,13 +90,18 @@ fn row(seed: u64, name: &str, world: &World, observe: Observe, guess: f64, visit
     let excess = |(from, stated): (&u32, &Stated)| format!("{from}+ {:+.3}", stated.excess());
     let by_visits: Vec<String> = CLASSES.iter().zip(&found.by_visits).map(excess).collect();
     println!(
-        "{seed},{name},{guess:.3e},{observe:?},{visits_per_change},{},{:.4},{:.4},{:+.4},{},{}",
+        "{seed},{name},{guess:.3e},{observe:?},{visits_per_change},{},{:.4},{:.4},{:+.4},{},{},{},{:.4},{:.4},{:.4},{:.3}",
         found.visits,
         known.stated / known.looks,
         known.truth / known.looks,
         worst_tenth(&found),
         tests.join(","),
-        by_visits.join(" ")
+        by_visits.join(" "),
+        whole.instants,
+        whole.stated,
+        whole.truth,
+        whole.half_width,
+        whole.within
     );
 }
 
