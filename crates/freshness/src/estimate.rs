@@ -13,6 +13,7 @@ mod population;
 mod posterior;
 mod prior;
 mod replay;
+mod together;
 pub(crate) mod weights;
 
 pub use belief::Belief;

@@ -13,7 +13,8 @@ pub struct Overall {
     fresh: f64,
     /// The variance of the number of fresh copies, if each changed for itself.
     chance: f64,
-    /// The sum of the standard deviations of the pages that were never revisited.
+    /// The sum of the pages' standard deviations, and of those that were never revisited.
+    swing: f64,
     unknown: f64,
 }
 
@@ -24,6 +25,7 @@ impl Overall {
         self.copies += 1;
         self.fresh += unchanged;
         self.chance += variance;
+        self.swing += variance.sqrt();
         if !revisited {
             self.never_revisited += 1;
             // a page that is fresh or not for all that is known
@@ -46,13 +48,17 @@ impl Overall {
         self.fresh / f64::from(self.copies).max(1.0)
     }
 
-    /// The ends of its 95 % interval, by what these pages have taught.
+    /// The ends of its 95 % interval, by what these pages have taught: how much they change together, too.
     pub fn interval(&self, population: &Population) -> (f64, f64) {
         // each page that was revisited tells as much about those that were not
         let unknown = self.unknown / (1.0 + f64::from(population.pages())).sqrt();
-        let variance = self.chance + unknown * unknown;
+        let pairs = (self.swing * self.swing - self.chance).max(0.0);
+        let variance = self.chance + population.common() * pairs + unknown * unknown;
         let off = Z95 * variance.sqrt() / f64::from(self.copies).max(1.0);
         let freshness = self.freshness();
         ((freshness - off).max(0.0), (freshness + off).min(1.0))
     }
 }
+
+#[cfg(test)]
+mod tests;
