@@ -40,7 +40,7 @@ struct Held {
 fn held(change: Change, hosts: usize, seed: u64) -> Held {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut population = Population::new(1.0);
-    let mut pages = [Page::default(); PAGES];
+    let mut pages = vec![Page::default(); PAGES];
     let (mut within, mut wider, mut apart, mut looks) = (0.0, 0.0, 0.0, 0.0);
     let step = 1.0 / PAGES as f64;
     for visit in 0..ROUNDS * PAGES {
@@ -120,7 +120,7 @@ fn pages_that_change_apart_leave_the_interval_about_as_it_was() {
     }
 }
 
-/// The interval that takes pages to change apart held the truth for a fifth of the time or less.
+/// The interval that takes pages to change apart does not hold it for half of the time.
 #[test]
 fn the_truth_lies_within_where_pages_change_together() {
     for seed in 1..=3 {
