@@ -1,5 +1,6 @@
 //! Is the stated freshness true, and do stated intervals hold? Rows of CSV on standard output.
-//! Arguments: recorded histories (`item_id,timestamp_seconds`, gzipped); without any, generated worlds.
+//! Arguments: recorded histories (`item_id,timestamp_seconds`, gzipped); without any, generated worlds. Numbers
+//! among them are visits per change, in place of 0.25, 0.5 and 1.
 
 use flate2::read::MultiGzDecoder;
 use freshness::policy::{self, Knowledge, Setup};
@@ -20,7 +21,16 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 const TENTHS: usize = 10;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (mut budgets, mut histories) = (Vec::new(), Vec::new());
+    for argument in std::env::args().skip(1) {
+        match argument.parse::<f64>() {
+            Ok(budget) => budgets.push(budget),
+            Err(_) => histories.push(argument),
+        }
+    }
+    if budgets.is_empty() {
+        budgets = vec![0.25, 0.5, 1.0];
+    }
     let tests = |what: &str| TESTED_AFTER.map(|n| format!("{what}_{n}")).join(",");
     println!(
         "seed,world,guess,observe,visits_per_change,visits,stated,true,worst_tenth,{},{},by_visits,\
@@ -29,11 +39,11 @@ fn main() {
         tests("foretold")
     );
     for seed in SEEDS {
-        rows(seed, &arguments);
+        rows(seed, &histories, &budgets);
     }
 }
 
-fn rows(seed: u64, histories: &[String]) {
+fn rows(seed: u64, histories: &[String], budgets: &[f64]) {
     if histories.is_empty() {
         for (low, high) in [(0.0, 5.0), (-3.0, 2.0)] {
             let world = generated(seed, 500, (low, high), 400.0);
@@ -60,7 +70,7 @@ fn rows(seed: u64, histories: &[String]) {
         let world = existing(&recorded(path));
         let name = path.rsplit('/').next().unwrap_or(path);
         for observe in [Observe::Bit, Observe::LastModified] {
-            for budget in [0.25, 0.5, 1.0] {
+            for &budget in budgets {
                 row(seed, name, &world, observe, DEFAULT_GUESS, budget);
             }
         }

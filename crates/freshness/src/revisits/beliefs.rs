@@ -55,8 +55,9 @@ pub struct Belief {
 pub struct Estimated {
     /// The share of copies that are what their servers have now.
     pub freshness: f64,
-    /// The ends of its 95 % interval: pages that change or do not, as chance will have it, and what
-    /// is not known of pages never revisited, which may all be wrong the same way.
+    /// The ends of its 95 % interval: pages that change or do not, as chance will have it; how much they do
+    /// so together, as visits showed; and what is not known of pages never revisited, which may all be wrong
+    /// the same way.
     pub interval: (f64, f64),
     /// Pages with a copy.
     pub copies: usize,
