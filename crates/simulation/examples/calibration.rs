@@ -1,11 +1,14 @@
 //! Is the stated freshness true, and do stated intervals hold? Rows of CSV on standard output.
-//! Arguments: recorded histories (`item_id,timestamp_seconds`, gzipped); without any, generated worlds.
+//! Arguments: recorded histories (`item_id,timestamp_seconds`, gzipped); without any, generated worlds. Numbers
+//! among them are visits per change, in place of 0.25, 0.5 and 1.
 
 use flate2::read::MultiGzDecoder;
 use freshness::policy::{self, Knowledge, Setup};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use simulation::calibration::{CLASSES, Calibration, Held, Stated, TESTED_AFTER, calibrate};
+use simulation::calibration::{
+    CLASSES, Calibration, Held, Judged, Stated, TESTED_AFTER, calibrate,
+};
 use simulation::world::{Changes, Observe, World};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -18,19 +21,29 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
 const TENTHS: usize = 10;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (mut budgets, mut histories) = (Vec::new(), Vec::new());
+    for argument in std::env::args().skip(1) {
+        match argument.parse::<f64>() {
+            Ok(budget) => budgets.push(budget),
+            Err(_) => histories.push(argument),
+        }
+    }
+    if budgets.is_empty() {
+        budgets = vec![0.25, 0.5, 1.0];
+    }
     let tests = |what: &str| TESTED_AFTER.map(|n| format!("{what}_{n}")).join(",");
     println!(
-        "seed,world,guess,observe,visits_per_change,visits,stated,true,worst_tenth,{},{},by_visits",
+        "seed,world,guess,observe,visits_per_change,visits,stated,true,worst_tenth,{},{},by_visits,\
+         instants,all_stated,all_true,half_width,within",
         tests("rate"),
         tests("foretold")
     );
     for seed in SEEDS {
-        rows(seed, &arguments);
+        rows(seed, &histories, &budgets);
     }
 }
 
-fn rows(seed: u64, histories: &[String]) {
+fn rows(seed: u64, histories: &[String], budgets: &[f64]) {
     if histories.is_empty() {
         for (low, high) in [(0.0, 5.0), (-3.0, 2.0)] {
             let world = generated(seed, 500, (low, high), 400.0);
@@ -57,7 +70,7 @@ fn rows(seed: u64, histories: &[String]) {
         let world = existing(&recorded(path));
         let name = path.rsplit('/').next().unwrap_or(path);
         for observe in [Observe::Bit, Observe::LastModified] {
-            for budget in [0.25, 0.5, 1.0] {
+            for &budget in budgets {
                 row(seed, name, &world, observe, DEFAULT_GUESS, budget);
             }
         }
@@ -76,7 +89,7 @@ fn row(seed: u64, name: &str, world: &World, observe: Observe, guess: f64, visit
     };
     let policy = policy::build("default", &setup).expect("the default policy exists");
     let found = calibrate(world, policy, observe, guess, seed);
-    let known = found.all_known();
+    let (known, whole) = (found.all_known(), Judged::new(&found.whole));
     let share = |held: &Held| format!("{:.3}", held.share());
     let tests: Vec<String> = found
         .rates
@@ -87,13 +100,18 @@ fn row(seed: u64, name: &str, world: &World, observe: Observe, guess: f64, visit
     let excess = |(from, stated): (&u32, &Stated)| format!("{from}+ {:+.3}", stated.excess());
     let by_visits: Vec<String> = CLASSES.iter().zip(&found.by_visits).map(excess).collect();
     println!(
-        "{seed},{name},{guess:.3e},{observe:?},{visits_per_change},{},{:.4},{:.4},{:+.4},{},{}",
+        "{seed},{name},{guess:.3e},{observe:?},{visits_per_change},{},{:.4},{:.4},{:+.4},{},{},{},{:.4},{:.4},{:.4},{:.3}",
         found.visits,
         known.stated / known.looks,
         known.truth / known.looks,
         worst_tenth(&found),
         tests.join(","),
-        by_visits.join(" ")
+        by_visits.join(" "),
+        whole.instants,
+        whole.stated,
+        whole.truth,
+        whole.half_width,
+        whole.within
     );
 }
 

@@ -6,6 +6,9 @@
 //! visits find.
 
 pub mod live;
+mod whole;
+
+pub use whole::{Judged, Whole};
 
 use crate::world::{Changes, Copies, Observe, Start, World};
 use freshness::estimate::{Belief, Findings, Population, Posterior, observation};
@@ -77,6 +80,8 @@ pub struct Calibration {
     pub by_visits: [Stated; CLASSES.len()],
     /// Over all copies of which each had at least five visits, at each look.
     pub known: Vec<Stated>,
+    /// Over all copies, at each look.
+    pub whole: Vec<Whole>,
     /// Intervals of rates, by [`TESTED_AFTER`]; in worlds whose pages have a rate.
     pub rates: [Held; TESTED_AFTER.len()],
     /// Intervals of the number of changes found by the next visits, by [`TESTED_AFTER`].
@@ -160,6 +165,8 @@ pub fn calibrate(
     };
     let mut pages: Vec<Page> = (0..world.pages()).map(new_page).collect();
     let mut found = Calibration::default();
+    // of its own, so that visits are the same whatever is looked at
+    let mut draws = Xoshiro256PlusPlus::seed_from_u64(!seed);
     let mut now = world.from;
     let mut looks = 0;
     loop {
@@ -191,6 +198,8 @@ pub fn calibrate(
             _ => {
                 now = now.max(look_at);
                 look(world, &copies, &pages, &population, now, &mut found);
+                let all = whole::whole(world, &copies, &pages, &population, now, &mut draws);
+                found.whole.extend(all);
                 looks += 1;
                 if looks == LOOKS {
                     return found;
@@ -272,24 +281,29 @@ fn look(
     now: f64,
     found: &mut Calibration,
 ) {
-    let instant = (now.abs() * 1e-9).max(1e-12);
     let mut known = Stated::default();
     for (index, page) in pages.iter().enumerate() {
         let Some(class) = CLASSES.iter().rposition(|&from| page.visits >= from) else {
             continue;
         };
         let stated = population.chance_unchanged(&page.belief, now - page.last);
-        let truth = match &world.changes {
-            Changes::Poisson(rates) => (-rates[index] * (now - page.last)).exp(),
-            Changes::Instants { .. } => copies.score(index, now, now + instant).fresh / instant,
-        };
-        let truth = truth.clamp(0.0, 1.0);
+        let truth = truth(world, copies, index, page.last, now);
         found.by_visits[class].add(stated, truth);
         if page.visits >= 5 {
             known.add(stated, truth);
         }
     }
     found.known.push(known);
+}
+
+/// The chance that the copy of a page, made at `last`, is fresh.
+fn truth(world: &World, copies: &Copies, index: usize, last: f64, now: f64) -> f64 {
+    let instant = (now.abs() * 1e-9).max(1e-12);
+    let truth = match &world.changes {
+        Changes::Poisson(rates) => (-rates[index] * (now - last)).exp(),
+        Changes::Instants { .. } => copies.score(index, now, now + instant).fresh / instant,
+    };
+    truth.clamp(0.0, 1.0)
 }
 
 #[cfg(test)]

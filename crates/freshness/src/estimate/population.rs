@@ -3,6 +3,7 @@
 use super::belief::Belief;
 use super::grid::{KNOTS, LN_LOWEST, NODES, STEP, STEPS_PER_KNOT};
 use super::posterior::{Posterior, Prior, Rate};
+use super::together::Together;
 use super::weights::{Weights, factor};
 use super::{Findings, Pace};
 use crate::record::{Reader, Writer};
@@ -19,6 +20,8 @@ const DECADES_OF_GUESS: f64 = 1.0;
 
 /// Pages visited less often show how wrong the first guess was, and nothing about how pages change.
 const VISITS_TO_BE_TESTED: u8 = 4;
+/// Pages visited less often are foretold by what others do, and all wrong alike where that is wrong.
+const VISITS_TO_SURPRISE: u8 = 2;
 /// That pages keep to their pace is believed until some two hundred visits speak against it.
 const FIRST_INFORMATION: f64 = 100.0;
 /// The only hint at how far a pace is off.
@@ -122,6 +125,8 @@ pub struct Population {
     /// such as how the chance of a change grows with time: pages that were lucky, and a policy that comes
     /// sooner where it expects a change, pass for a law of time.
     correction: Weights<1>,
+    /// How much pages change together. Nothing is foretold by it; it says how sure the sum is.
+    together: Together,
 }
 
 impl Population {
@@ -135,6 +140,7 @@ impl Population {
             all: Spread::EMPTY,
             hosts: Vec::new(),
             correction: Weights::new([0.0], FIRST_INFORMATION),
+            together: Together::default(),
         }
     }
 
@@ -237,8 +243,12 @@ impl Population {
         if !(interval > 0.0 && interval.is_finite()) {
             return;
         }
+        let expected = self.expected(belief.pace(), interval);
+        if belief.visits >= VISITS_TO_SURPRISE {
+            self.together
+                .tell((-expected).exp(), changed, self.all.pages);
+        }
         if belief.visits >= VISITS_TO_BE_TESTED {
-            let expected = self.expected(belief.pace(), interval);
             self.correction
                 .tell(&ALWAYS, expected, f64::INFINITY, changed);
         }
@@ -263,18 +273,35 @@ impl Population {
         self.all.pages
     }
 
+    /// The share of the variance of pages that is common to all, because they change together or are all
+    /// foretold wrong alike.
+    pub fn common(&self) -> f64 {
+        self.together.share()
+    }
+
     /// What cannot be found again by counting pages in, to be written down.
     pub fn learnt(&self) -> Vec<u8> {
         let mut learnt = Vec::new();
-        self.correction.write(&mut Writer(&mut learnt));
+        let mut to = Writer(&mut learnt);
+        self.correction.write(&mut to);
+        self.together.write(&mut to);
         learnt
     }
 
-    /// Takes it in again; nothing happens when it is not understood.
+    /// Takes it in again; nothing happens when it is not understood. The version before knew only the
+    /// correction.
     pub fn relearn(&mut self, learnt: &[u8]) {
         let (mut correction, mut from) = (self.correction.clone(), Reader(learnt));
-        if correction.read(&mut from).is_some() && from.is_over() {
-            self.correction = correction;
+        if correction.read(&mut from).is_none() {
+            return;
+        }
+        let together = if from.is_over() {
+            Some(Together::default())
+        } else {
+            Together::read(&mut from).filter(|_| from.is_over())
+        };
+        if let Some(together) = together {
+            (self.correction, self.together) = (correction, together);
         }
     }
 

@@ -5,13 +5,10 @@
 
 use super::memo::Memo;
 use super::numbers::Number;
-use crate::estimate::{self, Findings, Kin, Population, Rate, lasting, observation};
+use crate::estimate::{self, Findings, Kin, Overall, Population, Rate, lasting, observation};
 use crate::policy::{Outcome, Seen};
 use ground::HostId;
 use std::collections::BTreeSet;
-
-/// The two-sided 95 % point of the normal distribution.
-const Z95: f64 = 1.96;
 
 #[derive(Clone, Copy, Debug)]
 struct Page {
@@ -58,8 +55,9 @@ pub struct Belief {
 pub struct Estimated {
     /// The share of copies that are what their servers have now.
     pub freshness: f64,
-    /// The ends of its 95 % interval: pages that change or do not, as chance will have it, and what
-    /// is not known of pages never revisited, which may all be wrong the same way.
+    /// The ends of its 95 % interval: pages that change or do not, as chance will have it; how much they do
+    /// so together, as visits showed; and what is not known of pages never revisited, which may all be wrong
+    /// the same way.
     pub interval: (f64, f64),
     /// Pages with a copy.
     pub copies: usize,
@@ -219,32 +217,18 @@ impl Beliefs {
     /// Over all copies, or over an even sample of them when they are many.
     pub fn estimated(&self, now: f64, sample: usize) -> Estimated {
         let step = (self.pages.len() / sample.max(1)).max(1);
-        let (mut copies, mut never_revisited) = (0u32, 0);
-        let (mut fresh, mut chance, mut ignorance) = (0.0, 0.0, 0.0);
+        let mut overall = Overall::default();
         for (number, page) in self.pages.iter().enumerate().step_by(step) {
-            if page.last.is_nan() {
-                continue;
-            }
-            let unchanged = self.chance_fresh(Number(number as u32), now);
-            fresh += unchanged;
-            chance += unchanged * (1.0 - unchanged);
-            copies += 1;
-            if page.belief.visits() == 0 {
-                never_revisited += 1;
-                // a page that is fresh or not for all that is known
-                ignorance += (unchanged * (1.0 - unchanged)).sqrt();
+            if !page.last.is_nan() {
+                let unchanged = self.chance_fresh(Number(number as u32), now);
+                overall.add(unchanged, page.belief.visits() > 0);
             }
         }
-        let all = f64::from(copies).max(1.0);
-        let freshness = fresh / all;
-        // each page that was revisited tells as much about those that were not
-        let shared = ignorance / (1.0 + f64::from(self.population.pages())).sqrt();
-        let off = Z95 * (chance + shared * shared).sqrt() / all;
         Estimated {
-            freshness,
-            interval: ((freshness - off).max(0.0), (freshness + off).min(1.0)),
-            copies: copies as usize * step,
-            never_revisited: never_revisited * step,
+            freshness: overall.freshness(),
+            interval: overall.interval(&self.population),
+            copies: overall.copies() as usize * step,
+            never_revisited: overall.never_revisited() as usize * step,
         }
     }
 }

@@ -234,3 +234,28 @@ fn a_page_is_thirty_six_bytes_and_what_is_none_is_refused() {
     assert!(with(0, f32::NAN).is_none());
     assert!(with(28, 0.0).is_none(), "no pace");
 }
+
+/// The version before wrote the correction alone; how much pages change together is then learnt anew.
+#[test]
+fn what_the_version_before_wrote_is_read_and_what_is_damaged_is_not() {
+    let mut before = Population::new(WEEKLY);
+    let mut pages = vec![begin(&before, 0); 20];
+    for visit in 0..400 {
+        let page = &mut pages[visit % 20];
+        observe(&mut before, 0, page, DAY, bit(visit / 100 % 2 == 0));
+    }
+    let learnt = before.learnt();
+    let mut correction = Vec::new();
+    before.correction.write(&mut Writer(&mut correction));
+    assert_eq!(learnt[..correction.len()], correction);
+    let relearnt = |bytes: &[u8]| {
+        let mut again = Population::new(WEEKLY);
+        again.relearn(bytes);
+        (again.correction == before.correction, again.common())
+    };
+    let first = Population::new(WEEKLY).common();
+    assert!((before.common() - first).abs() > 0.01);
+    assert_eq!(relearnt(&learnt), (true, before.common()));
+    assert_eq!(relearnt(&correction), (true, first));
+    assert_eq!(relearnt(&learnt[..learnt.len() - 1]), (false, first));
+}

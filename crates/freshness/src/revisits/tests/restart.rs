@@ -203,4 +203,7 @@ fn alike(name: &str, crawler: &Crawler, going_on: &Revisits, restarted: &Revisit
         let (old, new) = (going_on.due(page).unwrap(), restarted.due(page).unwrap());
         assert!((old - new).abs() < 1e-6, "{name} {page:?}: {old} {new}");
     }
+    // how much pages change together, which no page tells
+    let stated = |revisits: &Revisits| revisits.estimated(crawler.now + 9.0, usize::MAX);
+    assert_eq!(stated(going_on), stated(restarted));
 }
