@@ -217,7 +217,8 @@ mod tests {
             lasting.describe(PageId(page), of(page / 50), 0.0);
         }
         for told in 1..ENOUGH as u32 {
-            lasting.recall(of(told % 2), 0.0, 0.0, DAY * 1000_f64.powi(told as i32 % 2));
+            let age = [DAY, 1000.0 * DAY][told as usize % 2];
+            lasting.recall(of(told % 2), 0.0, 0.0, age);
             assert_eq!(lasting.choose(&waiting, 0.0), 0, "{told}");
         }
         lasting.recall(of(0), 0.0, 0.0, DAY);
