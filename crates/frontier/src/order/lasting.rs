@@ -9,7 +9,8 @@
 //! a name that only one page has is not worth a visit. A visit goes to the best of a few pages if it is clearly ahead of
 //! the one found first.
 //!
-//! The page found first is visited first until enough dates were seen: what few pages teach costs more than it gains.
+//! The page found first is visited first until enough dates were seen: what few pages teach pays on one site and costs on
+//! another.
 
 mod sampler;
 mod traits;
