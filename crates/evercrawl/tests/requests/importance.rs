@@ -83,7 +83,7 @@ fn until_asked(number: u8, order: &str, last: &str) -> Vec<String> {
         .with("budget.order_of_new", format!("{order:?}"))
         .with("politeness.interval", "{ rule = \"fixed\", seconds = 0.2 }");
     let process = crawler.start(&[]);
-    super::wait_until("some pages are had, and stored", || site.asked().len() >= 5);
+    super::wait_until("some pages are had", || site.asked().len() >= 5);
     std::thread::sleep(std::time::Duration::from_millis(1500));
     process.kill();
     let process = crawler.start(&[]);
@@ -171,7 +171,7 @@ fn what_lasts_is_known_after_a_restart() {
             "{ rule = \"fixed\", seconds = 0.02 }",
         );
     let process = crawler.start(&[]);
-    super::wait_until("some pages are had, and stored", || site.asked().len() >= 140);
+    super::wait_until("some pages are had", || site.asked().len() >= 140);
     process.kill();
     // nothing can be learnt any more
     dated.store(false, Ordering::Relaxed);
