@@ -491,11 +491,11 @@ fn columns_named_are_features_of_new_pages() {
         "item_id,timestamp_seconds\n".to_owned(),
         "item_id,host,section,ignored\n".to_owned(),
     );
-    for page in 0..200_u64 {
+    for page in 0..800_u64 {
         let (section, days) = [("news", 300), ("archive", 1)][page as usize % 2];
         writeln!(items, "{page},a.org,{section},{page}").unwrap();
         for day in 0..days {
-            let at = (page / 40 + day) * 86_400 + page;
+            let at = (page / 160 + day) * 86_400 + page;
             writeln!(changes, "{page},{at}").unwrap();
         }
     }

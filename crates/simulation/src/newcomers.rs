@@ -243,11 +243,11 @@ mod tests {
     /// Pages in a folder that changes daily and in one that changes yearly, made in the first days of a year.
     fn site(folders: bool) -> Site {
         let (mut urls, mut changes) = (Vec::new(), Vec::<Vec<f64>>::new());
-        for page in 0..200 {
+        for page in 0..400 {
             let (folder, gap) = [("news", 1.0), ("archive", 400.0)][page % 2];
             let folder = if folders { folder } else { "all" };
             urls.push(format!("https://a.org/{folder}/{page}"));
-            let made = page as f64 / 200.0 * 5.0;
+            let made = page as f64 / 400.0 * 5.0;
             let at = (0..).map(|k| made + f64::from(k) * gap);
             changes.push(at.take_while(|&at| at <= 365.0).collect());
         }

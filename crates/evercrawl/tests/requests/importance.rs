@@ -107,10 +107,10 @@ fn the_page_that_all_link_to_comes_first_where_links_decide() {
     }
 }
 
-/// Sixty pages in a folder whose contents are of the last century and in one whose contents are younger, in turn.
+/// A hundred and fifty pages in a folder whose contents are of the last century and in one whose contents are younger, in turn.
 fn two_folders(last: u8, dated: &Arc<AtomicBool>) -> Answers {
     let dated = dated.clone();
-    let links: Vec<String> = (0..60)
+    let links: Vec<String> = (0..150)
         .map(|page| format!("<a href=/news/{page}>{page}</a> <a href=/archive/{page}>{page}</a> "))
         .collect();
     let links = links.concat();
@@ -144,19 +144,20 @@ fn pages_that_last_come_first_where_that_decides() {
             .with("budget.order_of_new", format!("{order:?}"))
             .with(
                 "politeness.interval",
-                "{ rule = \"fixed\", seconds = 0.05 }",
+                "{ rule = \"fixed\", seconds = 0.02 }",
             );
         let process = crawler.start(&[]);
-        super::wait_until("half of the pages are had", || site.asked().len() >= 62);
+        super::wait_until("most of the pages are had", || site.asked().len() >= 142);
         process.kill();
         let asked = site.asked();
-        let half = asked.iter().take(62);
-        half.filter(|path| path.starts_with("/archive/")).count()
+        // the first hundred are in line whatever they tell
+        let then = asked[..142].iter().skip(102);
+        then.filter(|path| path.starts_with("/archive/")).count()
     };
     let found_first = of_the_archive(165, "breadth-first");
-    assert!((28..=32).contains(&found_first), "{found_first}");
+    assert!((18..=22).contains(&found_first), "{found_first}");
     let lasting = of_the_archive(166, "lasting");
-    assert!(lasting >= 38, "{lasting}");
+    assert!(lasting >= 28, "{lasting}");
 }
 
 #[test]
@@ -167,10 +168,10 @@ fn what_lasts_is_known_after_a_restart() {
         .with("budget.order_of_new", "\"lasting\"")
         .with(
             "politeness.interval",
-            "{ rule = \"fixed\", seconds = 0.05 }",
+            "{ rule = \"fixed\", seconds = 0.02 }",
         );
     let process = crawler.start(&[]);
-    super::wait_until("some pages are had", || site.asked().len() >= 42);
+    super::wait_until("some pages are had", || site.asked().len() >= 140);
     process.kill();
     // nothing can be learnt any more
     dated.store(false, Ordering::Relaxed);

@@ -9,7 +9,8 @@
 //! a name that only one page has is not worth a visit. A visit goes to the best of a few pages if it is clearly ahead of
 //! the one found first.
 //!
-//! Where no date was seen, the page found first is visited first.
+//! The page found first is visited first until enough dates were seen: what few pages teach pays on one site and costs on
+//! another.
 
 mod sampler;
 mod traits;
@@ -28,6 +29,8 @@ const CANDIDATES: usize = 64;
 const MANY: usize = 8;
 /// Ahead of the page found first, in logarithms: who waits for longest is left only for what lasts a fifth longer.
 const AHEAD: f64 = 0.2;
+/// Before so many ages were found, the page found first has the turn.
+const ENOUGH: usize = 100;
 /// Every so many turns the page found first has one, so that nobody waits for ever.
 const FAIR: u32 = 8;
 /// Pages known for less, in seconds, are all new.
@@ -121,7 +124,7 @@ impl Lasting {
     /// Which of those who wait has the turn, the first of them being found first.
     pub fn choose(&mut self, waiting: &VecDeque<PageId>, now: f64) -> usize {
         self.turns = self.turns.wrapping_add(1);
-        if self.sampler.is_empty() || self.turns.is_multiple_of(FAIR) {
+        if self.sampler.ages() < ENOUGH || self.turns.is_multiple_of(FAIR) {
             return 0;
         }
         let candidates = self.candidates(waiting.len());
@@ -174,7 +177,7 @@ mod tests {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut lasting = Lasting::new(seed);
         let mut waiting = VecDeque::new();
-        for page in 0..400 {
+        for page in 0..800 {
             let folder = page % 2;
             let url = format!("https://example.org/{folder}/{page}.html");
             lasting.describe(PageId(page), Traits::of(&url), 0.0);
@@ -192,8 +195,9 @@ mod tests {
         turns
     }
 
+    /// Of the 200 turns from when enough is known.
     fn of_the_first(turns: &[usize], folder: usize) -> usize {
-        let first = turns[..turns.len() / 2].iter();
+        let first = turns[ENOUGH..ENOUGH + 200].iter();
         first.filter(|&&turn| turn == folder).count()
     }
 
@@ -203,6 +207,24 @@ mod tests {
             let turns = turns([DAY, 30.0 * DAY], seed);
             assert!(of_the_first(&turns, 1) > 150, "{}", of_the_first(&turns, 1));
         }
+    }
+
+    #[test]
+    fn few_ages_do_not_decide_and_those_before_a_restart_count() {
+        let of = |folder: u32| Traits::of(&format!("https://a/{folder}/x"));
+        let mut lasting = Lasting::new(1);
+        let waiting: VecDeque<PageId> = (0..100).map(PageId).collect();
+        for page in 0..100 {
+            lasting.describe(PageId(page), of(page / 50), 0.0);
+        }
+        for told in 1..ENOUGH as u32 {
+            let age = [DAY, 1000.0 * DAY][told as usize % 2];
+            lasting.recall(of(told % 2), 0.0, 0.0, age);
+            assert_eq!(lasting.choose(&waiting, 0.0), 0, "{told}");
+        }
+        lasting.recall(of(0), 0.0, 0.0, DAY);
+        let others = (0..FAIR).filter(|_| lasting.choose(&waiting, 0.0) >= 50);
+        assert_eq!(others.count(), FAIR as usize - 1);
     }
 
     #[test]
@@ -261,7 +283,7 @@ mod tests {
     fn what_only_one_page_has_is_not_tried() {
         let urls: Vec<String> = (0..400).map(|page| format!("https://a/x/{page}")).collect();
         let others: Vec<usize> = (0..10)
-            .map(|seed| out_of_line(&urls, 200, seed).len())
+            .map(|seed| out_of_line(&urls, ENOUGH + 200, seed).len())
             .collect();
         assert!(others.iter().sum::<usize>() < 100, "{others:?}");
     }
@@ -272,7 +294,7 @@ mod tests {
             .map(|page| format!("https://a/{}/{page}", page % 4))
             .collect();
         let others: Vec<usize> = (0..10)
-            .map(|seed| out_of_line(&urls, 500, seed).len())
+            .map(|seed| out_of_line(&urls, ENOUGH + 500, seed).len())
             .collect();
         assert!(others.iter().sum::<usize>() < 1300, "{others:?}");
     }
@@ -282,7 +304,7 @@ mod tests {
         let url = |page| format!("https://a/{}/{page}", if page < 300 { "x" } else { "y" });
         let urls: Vec<String> = (0..400).map(url).collect();
         let tried = |seed: &u64| {
-            out_of_line(&urls, 50, *seed)
+            out_of_line(&urls, ENOUGH + 50, *seed)
                 .iter()
                 .any(|&page| page >= 300)
         };

@@ -88,9 +88,9 @@ impl Default for Sampler {
 }
 
 impl Sampler {
-    /// Whether no age was found.
-    pub fn is_empty(&self) -> bool {
-        self.ages.is_empty()
+    /// How many ages were found, as far as they are remembered.
+    pub fn ages(&self) -> usize {
+        self.ages.len()
     }
 
     /// Contents were found to be of that age, in seconds; how long the page was known is a logarithm.
