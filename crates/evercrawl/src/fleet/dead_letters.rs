@@ -99,7 +99,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 fn line(shown: &Shown) -> String {
     format!(
         "{}  {:<12} {}: {}\n",
-        Moment(shown.at),
+        Moment(shown.at * 1000),
         plain(&shown.robot),
         plain(&shown.why),
         plain(&shown.what)

@@ -197,6 +197,7 @@ fn what_others_send_is_judged_again_counted_and_buried() {
         assert!(letters.contains(line), "{letters}");
     }
     assert_eq!(letters.lines().count(), 6, "{letters}");
+    assert!(!letters.contains("1970-"), "{letters}");
     let newest = done(site.path(), &["dead-letters", "--last", "1", "--json"]);
     let newest: Value = serde_json::from_str(&newest).unwrap();
     assert_eq!(newest["robot"], "robot-1", "{newest}");
