@@ -145,19 +145,11 @@ impl Real {
                 vec![Input::Outcome(*token, outcome)]
             }
             Output::Acknowledge(delivery) => {
-                if let Some((subject, id)) = self.hands.heard(*delivery) {
-                    self.engine.acknowledge(subject, id);
-                    self.deliver_if_starved(subject);
-                }
+                self.acknowledged(*delivery);
                 return Ok(());
             }
             Output::Return(delivery) => {
-                if let Some((subject, id)) = self.hands.heard(*delivery) {
-                    let again = self.now + AGAIN;
-                    self.engine.put_back(subject, id, (again * 1e3) as u64);
-                    self.push(again, NOBODY, Event::Deliver(subject));
-                    self.deliver_if_starved(subject);
-                }
+                self.returned(*delivery);
                 return Ok(());
             }
             Output::Append {
@@ -253,6 +245,22 @@ impl Real {
         let id = self.engine.publish(subject, Arc::new(message.clone()));
         self.deliver(subject);
         Outcome::Done(id)
+    }
+
+    fn acknowledged(&mut self, delivery: Delivery) {
+        if let Some((subject, id)) = self.hands.heard(delivery) {
+            self.engine.acknowledge(subject, id);
+            self.deliver_if_starved(subject);
+        }
+    }
+
+    fn returned(&mut self, delivery: Delivery) {
+        if let Some((subject, id)) = self.hands.heard(delivery) {
+            let again = self.now + AGAIN;
+            self.engine.put_back(subject, id, (again * 1e3) as u64);
+            self.push(again, NOBODY, Event::Deliver(subject));
+            self.deliver_if_starved(subject);
+        }
     }
 
     fn deliver_if_starved(&mut self, subject: Subject) {

@@ -135,18 +135,11 @@ impl World<'_> {
                 vec![Input::Outcome(*token, outcome)]
             }
             Output::Acknowledge(delivery) => {
-                if let Some((subject, id)) = self.hands.heard(*delivery) {
-                    self.engine.acknowledge(subject, id);
-                    self.deliver_if_starved(subject);
-                }
+                self.acknowledged(*delivery);
                 return Ok(());
             }
             Output::Return(delivery) => {
-                if let Some((subject, id)) = self.hands.heard(*delivery) {
-                    self.engine.put_back(subject, id, now + AGAIN);
-                    self.push(now + AGAIN, NOBODY, Event::Deliver(subject));
-                    self.deliver_if_starved(subject);
-                }
+                self.returned(*delivery);
                 return Ok(());
             }
             Output::Append {
@@ -305,6 +298,22 @@ impl World<'_> {
         let id = self.engine.publish(subject, Arc::new(message.clone()));
         self.deliver(subject);
         Outcome::Done(id)
+    }
+
+    fn acknowledged(&mut self, delivery: Delivery) {
+        if let Some((subject, id)) = self.hands.heard(delivery) {
+            self.engine.acknowledge(subject, id);
+            self.deliver_if_starved(subject);
+        }
+    }
+
+    fn returned(&mut self, delivery: Delivery) {
+        if let Some((subject, id)) = self.hands.heard(delivery) {
+            let again = self.now + AGAIN;
+            self.engine.put_back(subject, id, again);
+            self.push(again, NOBODY, Event::Deliver(subject));
+            self.deliver_if_starved(subject);
+        }
     }
 
     fn deliver_if_starved(&mut self, subject: Subject) {
