@@ -158,7 +158,10 @@ class Fleet:
     def look(self):
         """Asks all; those who have ended keep what they said last."""
         told = self.call("status", "--json")
-        status = json.loads(told.stdout) if told.returncode == 0 else {"robots": []}
+        if told.returncode != 0:
+            print("status:", told.stderr.strip()[-200:], file=sys.stderr)
+            return {"robots": []}
+        status = json.loads(told.stdout)
         for robot in status["robots"]:
             if robot.get("report"):
                 self.said[robot["name"]] = robot["report"]
