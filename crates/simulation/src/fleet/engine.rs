@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use fleet::identity::{GroupId, Millis, Session, Text};
-use fleet::io::{Outcome, Tail};
+use fleet::io::{Input, Outcome, Output, Tail};
 use fleet::key::{Key, Value, What};
 use fleet::parcel::{Message, Subject};
 use fleet::record::Record;
@@ -46,6 +46,23 @@ pub struct Engine {
     logs: BTreeMap<Session, Log>,
     objects: HashMap<Text, Arc<[u8]>>,
     sequence: u64,
+}
+
+/// What a process takes for the answer when none comes.
+pub fn unanswered(output: &Output) -> Option<Input> {
+    Some(match output {
+        Output::Swap { token, .. }
+        | Output::Publish { token, .. }
+        | Output::Put(token, ..)
+        | Output::Seal(token, _) => Input::Outcome(*token, Outcome::Unknown),
+        Output::Append { .. } | Output::Tail(_) => Input::Log(Tail {
+            entries: None,
+            sealed: false,
+        }),
+        Output::Replay(session) => Input::Records(*session, None),
+        Output::Get(name) => Input::Object(name.clone(), None),
+        _ => return None,
+    })
 }
 
 impl Engine {

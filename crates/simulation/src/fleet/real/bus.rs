@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fleet::filter::Block;
 use fleet::identity::Member;
-use fleet::io::{Delivery, Input, Outcome, Output, Tail};
+use fleet::io::{Delivery, Input, Outcome, Output};
 use fleet::key::Value;
 use fleet::parcel::Cargo;
 use fleet::plan::Standing;
@@ -13,6 +13,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::super::checks::{Broken, broken};
+use super::super::engine::unanswered;
 use super::super::hands::Reader;
 use super::{Event, GROUP, Message, NOBODY, Real, Subject};
 
@@ -66,18 +67,8 @@ impl Real {
     }
 
     fn no_answer(&mut self, index: usize, wish: &Output) {
-        let input = match wish {
-            Output::Swap { token, .. }
-            | Output::Publish { token, .. }
-            | Output::Put(token, ..)
-            | Output::Seal(token, _) => Input::Outcome(*token, Outcome::Unknown),
-            Output::Append { .. } | Output::Tail(_) => Input::Log(Tail {
-                entries: None,
-                sealed: false,
-            }),
-            Output::Replay(session) => Input::Records(*session, None),
-            Output::Get(name) => Input::Object(name.clone(), None),
-            _ => return,
+        let Some(input) = unanswered(wish) else {
+            return;
         };
         self.push(self.now + TIMEOUT, index, Event::Hear(vec![input]));
     }
@@ -248,16 +239,15 @@ impl Real {
     }
 
     fn acknowledged(&mut self, delivery: Delivery) {
-        if let Some((subject, id)) = self.hands.heard(delivery) {
-            self.engine.acknowledge(subject, id);
+        if let Some(subject) = self.hands.acknowledged(&mut self.engine, delivery) {
             self.deliver_if_starved(subject);
         }
     }
 
     fn returned(&mut self, delivery: Delivery) {
-        if let Some((subject, id)) = self.hands.heard(delivery) {
-            let again = self.now + AGAIN;
-            self.engine.put_back(subject, id, (again * 1e3) as u64);
+        let again = self.now + AGAIN;
+        let from = (again * 1e3) as u64;
+        if let Some(subject) = self.hands.returned(&mut self.engine, delivery, from) {
             self.push(again, NOBODY, Event::Deliver(subject));
             self.deliver_if_starved(subject);
         }
@@ -279,30 +269,18 @@ impl Real {
             })
             .map(|(index, machine)| (index, machine.lives))
             .collect();
-        let room = self.hands.room(&readers, subject);
-        let until = ((now + ACKNOWLEDGE) * 1e3) as u64;
-        let mut out = Vec::new();
-        for queued in self.engine.ready(subject, (now * 1e3) as u64) {
-            if out.len() == room {
-                self.hands.starves(subject);
-                break;
-            }
-            queued.out_until = until;
-            out.push((queued.id, Arc::clone(&queued.message)));
-        }
-        for (id, message) in out {
+        let times = ((now * 1e3) as u64, ((now + ACKNOWLEDGE) * 1e3) as u64);
+        let taken = (self.hands).take(&mut self.engine, &readers, subject, times);
+        for (id, message) in taken {
             let copies = 1 + usize::from(self.one_in(60));
             for _ in 0..copies {
                 let wanted = self.random.random_range(0..readers.len());
-                let Some(reader) = self.hands.choose(&readers, wanted, subject) else {
+                let Some((delivery, to)) = self.hands.give(id, &readers, wanted, subject) else {
                     break;
                 };
-                self.order += 1;
-                let delivery = Delivery(self.order);
-                self.hands.give(delivery, reader, subject, id);
                 let input = Input::Message(delivery, Message::clone(&message));
                 let at = now + self.delay();
-                self.push(at, reader.0, Event::Hear(vec![input]));
+                self.push(at, to, Event::Hear(vec![input]));
             }
         }
         if self.engine.depth(subject) > 0 && self.scheduled.insert(subject) {

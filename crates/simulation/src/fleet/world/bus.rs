@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use fleet::identity::Millis;
-use fleet::io::{Delivery, Input, Outcome, Output, Tail};
+use fleet::io::{Delivery, Input, Outcome, Output};
 use fleet::key::{Key, Value};
 use fleet::parcel::{Cargo, Message, Subject};
 use rand::RngExt;
 
 use super::super::checks::{Broken, broken, moves_only_what_it_must};
 use super::{Event, Happening, NOBODY, World};
+use crate::fleet::engine::unanswered;
 use crate::fleet::hands::Reader;
 
 /// A process that gets no answer gives up after this.
@@ -58,18 +59,8 @@ impl World<'_> {
 
     /// The process will give up on it.
     fn no_answer(&mut self, index: usize, output: &Output) {
-        let input = match output {
-            Output::Swap { token, .. }
-            | Output::Publish { token, .. }
-            | Output::Put(token, ..)
-            | Output::Seal(token, _) => Input::Outcome(*token, Outcome::Unknown),
-            Output::Append { .. } | Output::Tail(_) => Input::Log(Tail {
-                entries: None,
-                sealed: false,
-            }),
-            Output::Replay(session) => Input::Records(*session, None),
-            Output::Get(name) => Input::Object(name.clone(), None),
-            _ => return,
+        let Some(input) = unanswered(output) else {
+            return;
         };
         let at = self.now + TIMEOUT;
         self.push(at, index, Event::Hear(vec![input]));
@@ -301,16 +292,14 @@ impl World<'_> {
     }
 
     fn acknowledged(&mut self, delivery: Delivery) {
-        if let Some((subject, id)) = self.hands.heard(delivery) {
-            self.engine.acknowledge(subject, id);
+        if let Some(subject) = self.hands.acknowledged(&mut self.engine, delivery) {
             self.deliver_if_starved(subject);
         }
     }
 
     fn returned(&mut self, delivery: Delivery) {
-        if let Some((subject, id)) = self.hands.heard(delivery) {
-            let again = self.now + AGAIN;
-            self.engine.put_back(subject, id, again);
+        let again = self.now + AGAIN;
+        if let Some(subject) = self.hands.returned(&mut self.engine, delivery, again) {
             self.push(again, NOBODY, Event::Deliver(subject));
             self.deliver_if_starved(subject);
         }
@@ -333,29 +322,18 @@ impl World<'_> {
             })
             .map(|(index, process)| (index, process.life))
             .collect();
-        let room = self.hands.room(&readers, subject);
-        let mut out = Vec::new();
-        for queued in self.engine.ready(subject, now) {
-            if out.len() == room {
-                self.hands.starves(subject);
-                break;
-            }
-            queued.out_until = now + ACKNOWLEDGE;
-            out.push((queued.id, Arc::clone(&queued.message)));
-        }
-        for (id, message) in out {
+        let times = (now, now + ACKNOWLEDGE);
+        let taken = (self.hands).take(&mut self.engine, &readers, subject, times);
+        for (id, message) in taken {
             let copies = 1 + usize::from(self.noisy() && self.rng.random_range(0..60) == 0);
             for _ in 0..copies {
                 let wanted = self.rng.random_range(0..readers.len());
-                let Some(reader) = self.hands.choose(&readers, wanted, subject) else {
+                let Some((delivery, to)) = self.hands.give(id, &readers, wanted, subject) else {
                     break;
                 };
-                self.order += 1;
-                let delivery = Delivery(self.order);
-                self.hands.give(delivery, reader, subject, id);
                 let input = Input::Message(delivery, Message::clone(&message));
-                let at = now + self.delay() + self.away(reader.0);
-                self.push(at, reader.0, Event::Hear(vec![input]));
+                let at = now + self.delay() + self.away(to);
+                self.push(at, to, Event::Hear(vec![input]));
             }
         }
         if self.engine.depth(subject) > 0 && self.scheduled.insert(subject) {
