@@ -49,6 +49,7 @@ class Net:
         self.carrier = os.fork()
         if self.carrier == 0:
             mini.LIBC.prctl(mini.PR_SET_PDEATHSIG, mini.SIGKILL, 0, 0, 0)
+            mini.hold_only(*devices)
             carry(devices, way)
             os._exit(0)
         for device in devices:

@@ -76,7 +76,8 @@ impl Picture {
 
     /// All robots, with what those at work say.
     pub fn robots(&self, office: &Office) -> Vec<Shown> {
-        let shown = self.robots.iter().map(|robot| {
+        let reports = office.ask_all::<Report>(self.robots.iter().map(Written::id), &Ask::Status);
+        let shown = self.robots.iter().zip(reports).map(|(robot, report)| {
             let group = self
                 .groups
                 .named(&robot.group)
@@ -87,7 +88,6 @@ impl Picture {
                 let plan = keys.plan.as_ref()?;
                 plan.seat(Member::Robot(robot.id())).cloned()
             });
-            let report: Option<Report> = office.ask(robot.id(), &Ask::Status);
             let state = match (&report, &seat, lease) {
                 (Some(report), ..) if report.leaving => "leaving",
                 (Some(report), ..) if !report.lease => "at work, without a lease",

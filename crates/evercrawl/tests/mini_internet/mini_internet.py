@@ -41,12 +41,23 @@ def check(result, what):
         not_allowed(f"{what}: {os.strerror(ctypes.get_errno())}")
 
 
+def hold_only(*files):
+    """In a forked process: another thread's pipes were copied too, and their readers would wait for this process."""
+    for file in map(int, os.listdir("/proc/self/fd")):
+        if file > 2 and file not in files:
+            try:
+                os.close(file)
+            except OSError:
+                pass  # the one that listed them
+
+
 def start_node():
     """A process in a new namespace that lives as long as this one."""
     told, tell = os.pipe()
     pid = os.fork()
     if pid == 0:
         LIBC.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
+        hold_only(tell)
         good = LIBC.unshare(CLONE_NEWNET) == 0
         os.write(tell, b"y" if good else b"n")
         while good:
