@@ -8,6 +8,7 @@
     away      a receiver is stopped for five minutes while others find URLs for it; beside it the same with the receiver there
     fresh     a budget spent by one robot, and by a fleet of three: true freshness
     leaf      a site behind a leaf node whose line to the hub is cut for a while
+    upgrade   the robots of a fleet of the program --old are stopped one after the other, and go on as PROGRAM
 
 Robots are processes of PROGRAM; the web is LAB_WEB, whose own record is the truth. Prints rows of CSV and fails if
 what must hold does not.
@@ -42,6 +43,7 @@ robots = { absent = 1.0 }
 sitemaps = { absent = 1.0 }
 """
 PLACES = 8
+PATIENCE = 60  # seconds for a command, which has limits of its own
 failures = []
 
 
@@ -127,8 +129,8 @@ class Nats:
 class Fleet:
     """Robots of one fleet, and what they said of themselves last."""
 
-    def __init__(self, options, directory, nats, web, config, init=(), enter=()):
-        self.options, self.directory, self.nats, self.enter = options, directory, nats, list(enter)
+    def __init__(self, options, directory, nats, web, config, init=(), enter=(), program=None):
+        self.program, self.directory, self.nats, self.enter = program or options.program, directory, nats, list(enter)
         self.robots, self.said, self.lives = {}, {}, {}
         hosts = "\n".join(f'"{name}" = ["{at}"]' for name, (at, _) in web.hosts.items())
         with open(os.path.join(directory, "crawl.toml"), "w", encoding="utf-8") as file:
@@ -144,14 +146,17 @@ class Fleet:
         raise SystemExit(told.stderr)
 
     def call(self, *words):
-        command = [*self.enter, self.options.program, "fleet", *words]
-        return subprocess.run(command, cwd=self.directory, capture_output=True, text=True)
+        command = [*self.enter, self.program, "fleet", *words]
+        try:
+            return subprocess.run(command, cwd=self.directory, capture_output=True, text=True, timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            return subprocess.CompletedProcess(command, -1, "", f"no end after {PATIENCE} s")
 
     def join(self, name, *words, enter=(), nats=None, local=""):
         with open(os.path.join(self.directory, f"{name}.toml"), "w", encoding="utf-8") as file:
             file.write(f'data = "{name}"\n{local}')
         log = open(os.path.join(self.directory, f"{name}.log"), "a", encoding="utf-8")
-        command = [*enter, self.options.program, "fleet", "join", "--as", name, "-c", f"{name}.toml", *words]
+        command = [*enter, self.program, "fleet", "join", "--as", name, "-c", f"{name}.toml", *words]
         command += ["--nats", nats] if nats else []
         self.robots[name] = subprocess.Popen(command, cwd=self.directory, stdout=log, stderr=log)
 
@@ -236,13 +241,13 @@ def places_of(count):
 nets_lock = threading.Lock()
 
 
-def spread(options, scene, robots, division, delay=1.0, more_spec="", more_init=(), near=0.95, hosts=96, largest=None, routed=False):
+def spread(options, scene, robots, division, delay=1.0, more_spec="", more_init=(), near=0.95, hosts=96, largest=110, routed=False):
     """A web at eight places, most links within a place, and a fleet at some of them."""
     from fleet_net import HUB, Net, Routed
 
     with nets_lock:  # a child of one must not hold the other's devices
         net = scene.add((Routed if routed else Net)(PLACES, places_of(robots)))
-    spec = f"hosts = {hosts}\nlargest = {largest or options.largest}\nsize_exponent = 0.0\nblocks = {PLACES}\nnetwork = 10\nfar_links = 8\nnear = {near}\n{more_spec}{PLAIN}"
+    spec = f"hosts = {hosts}\nlargest = {largest}\nsize_exponent = 0.0\nblocks = {PLACES}\nnetwork = 10\nfar_links = 8\nnear = {near}\n{more_spec}{PLAIN}"
     web = scene.add(Web(options, scene.directory, spec, enter=net.enter("web")))
     nats = scene.add(Nats(options, scene.directory, host="0.0.0.0", enter=net.enter("hub")))
     config = (
@@ -261,7 +266,7 @@ def one_size(options, robots, division, results, scenario="growth", named=None, 
         net, web, nats, fleet, address = spread(options, scene, robots, division, delay, **more)
         for number in range(1, robots + 1):
             fleet.join(f"robot-{number}", "--once", enter=net.enter(f"robot-{number}"), nats=address)
-        ended = fleet.wait(420)
+        ended = fleet.wait(600)
         judged = web.judge(delay)
         visits = [visit for visit in web.visits() if visit["complete"] == "1"]
         starts = [int(visit["start"]) for visit in visits]
@@ -345,16 +350,16 @@ def near(options):
 
 
 def growth(options):
+    """What is exchanged before the first division counts: on smaller sites most URLs are known by then."""
     for robots in options.sizes:
         results = {}
-        beside_each_other([threading.Thread(target=one_size, args=(options, robots, division, results)) for division in ("links", "hash")])
+        beside_each_other([threading.Thread(target=one_size, args=(options, robots, division, results), kwargs={"largest": options.largest}) for division in ("links", "hash")])
         if len(results) < 2:
             expect(False, f"growth with {robots} robots broke off")
             continue
         links, by_hash = results["links"], results["hash"]
         if robots > 1:
             expect(links["divisions"] > 0, f"{robots} robots never divided by links")
-        if robots >= 4:
             fewer = 1 - links["exchanged"] / by_hash["exchanged"]
             nearer = 1 - links["mean_rtt_ms"] / by_hash["mean_rtt_ms"]
             row(scenario="growth", robots=robots, exchanges_fewer=fewer, rtt_lower=nearer)
@@ -587,22 +592,61 @@ def leaf(options):
             keep_logs(scene)
 
 
+def upgrade(options):
+    """As docs/fleet.md says: one robot after the other is stopped and goes on within its lease, as another version."""
+    delay, robots = 0.3, 3
+    with Scene() as scene:
+        web = scene.add(Web(options, scene.directory, f"hosts = 24\nlargest = 200\nsize_exponent = 0.0\nfar_links = 4\n{PLAIN}"))
+        nats = scene.add(Nats(options, scene.directory, port=port_free()))
+        address = f"nats://127.0.0.1:{nats.port}"
+        config = near_config(delay, "[budget]\nrequests_per_second = 0\n")
+        init = ["--lease", "20s", "--quiet", "3s", "--storage", "1073741824"]
+        fleet = scene.add(Fleet(options, scene.directory, address, web, config, init, program=options.old))
+        local = [f'[fetch]\nsource = "127.0.0.{10 + number}"\n' for number in range(robots)]
+        for number in range(robots):
+            fleet.join(f"robot-{number}", "--once", local=local[number])
+        fleet.program = options.program
+        pages, missing = sum(count for _, count in web.hosts.values()), []
+        for number in range(robots):
+            name, until = f"robot-{number}", time.monotonic() + 120
+            while time.monotonic() < until and (robots + 2) * web.judge(delay)["missing"] > (robots + 1 - number) * pages:
+                fleet.look()
+                time.sleep(0.5)
+            missing.append(web.judge(delay)["missing"])
+            fleet.robots[name].send_signal(signal.SIGINT)
+            fleet.robots[name].wait(60)
+            fleet.join(name, "--once", local=local[number])
+        ended = fleet.wait(300)
+        lives = {name: sum(1 for named, _ in fleet.lives if named == name) for name, _ in fleet.lives}
+        letters = fleet.call("dead-letters", "--json").stdout
+        judged = web.judge(delay)
+        row(scenario="upgrade", seed=options.seed, missing_at_each=":".join(map(str, missing)), **judged,
+            lives=":".join(str(lives[name]) for name in sorted(lives)), letters=len(letters.splitlines()), exchanged=fleet.tally("sent"), ended=ended)
+        expect(ended and judged["missing"] == 0 and judged["too_soon"] == 0, f"upgrade: {judged}, ended {ended}")
+        expect(all(0 < left < pages for left in missing), f"the robots were not upgraded under way: {missing} of {pages}")
+        if not ended:
+            keep_logs(scene)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("web")
     parser.add_argument("nats")
-    parser.add_argument("scenario", choices=["growth", "join", "near", "routes", "away", "fresh", "leaf"])
+    parser.add_argument("scenario", choices=["growth", "join", "near", "routes", "away", "fresh", "leaf", "upgrade"])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=[1, 2, 4, 8])
-    parser.add_argument("--largest", type=int, default=110, help="pages of each host (growth, join)")
+    parser.add_argument("--largest", type=int, default=220, help="pages of each host (growth)")
     parser.add_argument("--away", type=int, default=300, help="seconds that the receiver is away")
     parser.add_argument("--fresh", type=int, default=150, help="seconds of each run")
     parser.add_argument("--cut", type=int, default=12, help="seconds that the leaf's line is cut")
     parser.add_argument("--line", type=int, default=60000, help="bytes per second of the site's line")
+    parser.add_argument("--old", help="the program of another version (upgrade)")
     options = parser.parse_args()
-    for name in ("program", "web", "nats"):
-        setattr(options, name, os.path.abspath(getattr(options, name)))
+    if options.scenario == "upgrade" and not options.old:
+        parser.error("upgrade needs --old PROGRAM")
+    for name in ("program", "web", "nats", "old"):
+        setattr(options, name, getattr(options, name) and os.path.abspath(getattr(options, name)))
     globals()[options.scenario](options)
     sys.exit(1 if failures else 0)
 

@@ -287,6 +287,13 @@ pub(crate) fn one(window: &Window, number: &str) -> Made {
     ))
 }
 
+/// What was asked for, in words of its own; nothing if it was all.
+fn choice(asked: &Asked) -> String {
+    let given = ["host", "pattern", "since", "kinds"].into_iter();
+    let given = given.filter_map(|name| Some(format!("\n{name}={}", asked.get(name)?)));
+    given.collect()
+}
+
 /// The same changes for feed readers.
 pub(crate) fn feed(window: &Window, asked: &Asked, is_atom: bool) -> Made {
     let reader = window.crawl.reader()?;
@@ -306,7 +313,7 @@ pub(crate) fn feed(window: &Window, asked: &Asked, is_atom: bool) -> Made {
     Ok(if is_atom {
         Answer::feed(
             "application/atom+xml; charset=utf-8",
-            feed::atom(&window.crawl.data, &changes),
+            feed::atom(&window.crawl.data, &choice(asked), &changes),
         )
     } else {
         Answer::feed(

@@ -13,10 +13,11 @@ use storage::archive::digest_text;
 
 const XML: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n";
 
-/// An Atom feed of these changes, newest first.
-pub fn atom(data: &Path, changes: &[Change]) -> String {
+/// An Atom feed of these changes, newest first; those of other choices among the changes are other feeds.
+pub fn atom(data: &Path, choice: &str, changes: &[Change]) -> String {
     let updated = calendar::iso(newest(changes));
-    let (id, title) = names(data);
+    let (name, title) = names(data);
+    let id = identity(&format!("{name}{choice}"));
     let mut feed = format!(
         "{XML}<feed xmlns=\"http://www.w3.org/2005/Atom\">\n<title>{title}</title>\n\
          <id>{id}</id>\n<updated>{updated}</updated>\n<author><name>evercrawl</name></author>\n\
@@ -81,7 +82,7 @@ fn names(data: &Path) -> (String, String) {
     let name = data.canonicalize().unwrap_or_else(|_| data.to_owned());
     let last = name.file_name().unwrap_or_default().to_string_lossy();
     (
-        identity(&name.to_string_lossy()),
+        name.to_string_lossy().into_owned(),
         format!("Changes of {}", text(&last)),
     )
 }

@@ -131,7 +131,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             let link = data.config.seeds.first().map_or("", |seed| &seed.url);
             feed::rss(&data.directory, link, &latest)
         } else {
-            feed::atom(&data.directory, &latest)
+            feed::atom(&data.directory, "", &latest)
         };
         out.write_all(feed.as_bytes())?;
         out.flush()?;

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, anyhow};
 use dashboard::fleet::Source;
 use dashboard::{Bound, Crawl, Dashboard, Refused, Settings, Shown};
 use robot::config::Config;
+use robot::control::Remote;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -121,6 +122,12 @@ fn bind_at(listen: SocketAddr, config: &Config) -> Result<Bound> {
     let settings = Settings::new(listen, &config.dashboard);
     let settings = settings.map_err(|refused| BadInput(refused.to_string()))?;
     let bound = dashboard::bind(settings).map_err(|error| match error.kind() {
+        ErrorKind::AddrInUse if Remote::find(&config.data.0).is_some() => {
+            anyhow!(
+                "the crawl of {} runs and listens there",
+                config.data.0.display()
+            )
+        }
         ErrorKind::AddrInUse => anyhow!("something else listens there, perhaps another dashboard"),
         _ => error.into(),
     });

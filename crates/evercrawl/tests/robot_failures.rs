@@ -275,6 +275,33 @@ fn a_robots_txt_that_cannot_be_had_is_counted_by_its_cause() {
 }
 
 #[test]
+fn why_says_that_a_robots_txt_is_waited_for() {
+    let server = Answers::new(63, |path| match path {
+        "/robots.txt" => answer("503 Service Unavailable", b""),
+        _ => html("a page"),
+    });
+    let mut crawler = Crawler::new(&[server.url("/")]);
+    let crawl = crawler.start(&[]);
+    let limit = Instant::now() + Duration::from_mins(1);
+    loop {
+        let output = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+            .arg("why")
+            .arg("-c")
+            .arg(crawler.config())
+            .arg(server.url("/"))
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        if said.contains("its robots.txt, which cannot be had; it is asked for again in") {
+            break;
+        }
+        assert!(Instant::now() < limit, "{said}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    crawl.kill();
+}
+
+#[test]
 fn what_a_server_asks_for_while_the_crawl_ends_is_kept() {
     let server = Answers::new(61, |path| match path {
         "/" => html("<a href=/busy></a>"),

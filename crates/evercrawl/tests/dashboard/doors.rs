@@ -2,6 +2,7 @@
 
 use super::crawling::Crawler;
 use super::{TOKEN, address, crawl, site, wait_until};
+use std::collections::HashSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -145,6 +146,23 @@ fn strangers_stay_outside() {
         atom.contains("<feed xmlns=\"http://www.w3.org/2005/Atom\">"),
         "{atom}"
     );
+    // other changes are another feed, and the same are the same
+    let id = |path: &str| {
+        let feed = get(&host, path, &[]);
+        let rest = feed.split_once("<id>").unwrap().1;
+        rest.split_once("</id>").unwrap().0.to_owned()
+    };
+    let ids =
+        ["", "?kinds=all", "?host=a", "?pattern=a"].map(|rest| id(&format!("/changes.atom{rest}")));
+    assert_eq!(
+        ids.iter().collect::<HashSet<_>>().len(),
+        ids.len(),
+        "{ids:?}"
+    );
+    assert_eq!(ids[1], id("/changes.atom?kinds=all"));
+    // a second start meets the first, not something else at its port
+    let second = crawler.start(&[&format!("--dashboard={host}")]).within(30);
+    second.failed(1, &["the crawl of", "runs and listens there"]);
 }
 
 /// Somebody who gave the token.

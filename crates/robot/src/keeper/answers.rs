@@ -102,8 +102,16 @@ impl Keeper {
             let left = crate::view::span(opens - at);
             return format!("its hours ({hours}), {left} more");
         }
-        let words = waiting_words(waiting, at);
-        match self.hosts[host.index()].no_address {
+        let known = &self.hosts[host.index()];
+        let verdict = known.standing.as_deref().map(|standing| &standing.verdict);
+        let words = match (waiting, verdict) {
+            (Waiting::Until(then), Some(Verdict::DisallowForNow)) if known.obeyed => {
+                let left = crate::view::span(then - at);
+                format!("its robots.txt, which cannot be had; it is asked for again in {left}")
+            }
+            _ => waiting_words(waiting, at),
+        };
+        match known.no_address {
             Some(cause) => format!("{words} (no address: {})", crate::cause::word(cause)),
             None => words,
         }
