@@ -2,7 +2,7 @@
 
 use super::ask::{Ask, Holdings};
 use super::groups::TOP;
-use super::office::{Office, Where};
+use super::office::{Member as Written, Office, Where};
 use super::picture::{Picture, Shown};
 use super::{routes, seed, status, tree};
 use crate::dashboard_view::{self, address};
@@ -97,13 +97,13 @@ impl Source for Seen {
     fn servers(&self) -> Result<Servers> {
         let office = &*self.0;
         let mut servers = Servers::default();
-        for robot in office.robots()? {
-            let mut after = None;
+        let robots = office.robots()?;
+        let first = Ask::Servers { after: None };
+        let first = office.ask_all(robots.iter().map(Written::id), &first);
+        for (robot, mut told) in robots.iter().zip(first) {
             // whoever does not answer has nothing to tell
-            while let Some(Holdings { some, more }) =
-                office.ask(robot.id(), &Ask::Servers { after })
-            {
-                after = some.last().map(|last| last.server);
+            while let Some(Holdings { some, more }) = told {
+                let after = some.last().map(|last| last.server);
                 servers.all.extend(some.into_iter().map(|held| Server {
                     address: held.server,
                     robot: robot.name.clone(),
@@ -119,6 +119,7 @@ impl Source for Seen {
                 if more == 0 || after.is_none() {
                     break;
                 }
+                told = office.ask(robot.id(), &Ask::Servers { after });
             }
         }
         servers.all.sort_by_key(|server| server.address);

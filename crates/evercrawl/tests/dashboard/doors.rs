@@ -146,6 +146,14 @@ fn strangers_stay_outside() {
         atom.contains("<feed xmlns=\"http://www.w3.org/2005/Atom\">"),
         "{atom}"
     );
+}
+
+#[test]
+fn feeds_and_starts_are_told_apart() {
+    let (server, _) = site(98);
+    let mut crawler = crawl(&server);
+    let process = crawler.start(&["--dashboard=127.0.0.1:0"]);
+    let host = address(&process).trim_start_matches("http://").to_owned();
     // other changes are another feed, and the same are the same
     let id = |path: &str| {
         let feed = get(&host, path, &[]);
