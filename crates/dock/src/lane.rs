@@ -57,7 +57,8 @@ impl Name {
             | Output::Open(..)
             | Output::Close(..)
             | Output::Forget(_)
-            | Output::Reset => return None,
+            | Output::Reset
+            | Output::Replaced => return None,
         })
     }
 }

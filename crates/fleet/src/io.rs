@@ -205,4 +205,6 @@ pub enum Output {
     Forget(Unit),
     /// The share is lost: wipe the store and begin another life.
     Reset,
+    /// Another process works under the robot's name: this one is to end, and leave the name to it.
+    Replaced,
 }

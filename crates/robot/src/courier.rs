@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::drive::Heard;
 use crate::judging::Judge;
 use crate::message::{Event, Write};
-use crate::seam::{Refusal, Seam};
+use crate::seam::{Lost, Refusal, Seam};
 use crate::visit::Workers;
 use fleet::identity::{GroupId, RobotId};
 use fleet::io::{Input, Output};
@@ -150,7 +150,7 @@ pub(crate) struct Courier {
     judge: Arc<Judge>,
     wanted: AtomicU64,
     idle: AtomicBool,
-    over: AtomicBool,
+    lost: OnceLock<Lost>,
     ended: AtomicBool,
 }
 
@@ -176,7 +176,7 @@ impl Courier {
             judge,
             wanted: AtomicU64::new(0),
             idle: AtomicBool::new(false),
-            over: AtomicBool::new(false),
+            lost: OnceLock::new(),
             ended: AtomicBool::new(false),
         });
         let (own, heard) = (courier.clone(), berth.heard);
@@ -288,7 +288,9 @@ impl Courier {
                 let _ = archivist.send(Write::Fleet);
             }
         }
-        if seam.is_over() && !self.over.swap(true, Ordering::Relaxed) {
+        if let Some(lost) = seam.lost()
+            && self.lost.set(lost).is_ok()
+        {
             let _ = self.keeper.send(Heard::Stop);
         }
     }
@@ -303,8 +305,8 @@ impl Courier {
         });
     }
 
-    pub fn is_over(&self) -> bool {
-        self.over.load(Ordering::Relaxed)
+    pub fn lost(&self) -> Option<Lost> {
+        self.lost.get().copied()
     }
 
     /// Nothing more is passed on.

@@ -94,7 +94,16 @@ pub struct Seam {
     refusals: Vec<Refusal>,
     unburied: u64,
     quiet: bool,
-    over: bool,
+    lost: Option<Lost>,
+}
+
+/// Why a robot's life is over. Its store is to be wiped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// Others have its share; another life may begin.
+    Share,
+    /// Another process works under its name.
+    Name,
 }
 
 /// Something of another robot that was not taken.
@@ -150,7 +159,7 @@ impl Seam {
             refusals: Vec::new(),
             unburied: 0,
             quiet: false,
-            over: false,
+            lost: None,
         };
         for record in disk.iter().flat_map(|commit| commit.iter()) {
             seam.learn_servers(record);
@@ -253,7 +262,8 @@ impl Seam {
                 }
                 // registers have no pages, and pages go with the record that says so
                 Output::Open(..) | Output::Close(..) | Output::Forget(_) => {}
-                Output::Reset => self.over = true,
+                Output::Reset => self.lost = self.lost.or(Some(Lost::Share)),
+                Output::Replaced => self.lost = self.lost.or(Some(Lost::Name)),
                 Output::Survey(token, from) => {
                     let (written, _) = self.fleet.commits();
                     self.surveys.push_back((token, from, written));
@@ -476,9 +486,9 @@ impl Seam {
         self.found(vec![parcel]);
     }
 
-    /// The share is lost: the store is to be wiped, and another life to begin.
-    pub fn is_over(&self) -> bool {
-        self.over
+    /// Whether its life is over, and why.
+    pub fn lost(&self) -> Option<Lost> {
+        self.lost
     }
 
     /// The latest time that it heard of.

@@ -24,6 +24,7 @@ use fleet::identity::{GroupId, RobotId};
 use ground::Seconds;
 pub use journal::Event;
 use robot::config::Config;
+use robot::seam::Lost;
 use robot::{Berth, Until};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -117,10 +118,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         claim(&config.data.0, &owner)?;
     }
     let robot = robot_id(&arguments.robot);
-    if let Some(Report { robot, .. }) = office.ask(robot, &Ask::Status) {
-        let text = format!("{robot} is already running, here or on another machine");
-        return Err(BadInput(text).into());
-    }
+    check_alone(&office, robot)?;
     if config.identity.contact().is_none() && config.identity.user_agent.is_empty() {
         warn(
             arguments.json,
@@ -137,14 +135,26 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         began: Instant::now(),
         screen: Screen::new(arguments.json),
     };
-    while let End::Anew = work.live(&config, stop)? {
+    while let Some(lost) = work.live(&config, stop)? {
+        forget(&config.data.0)?;
+        work.check_welcome(lost)?;
         warn(
             arguments.json,
             "other robots have taken over this robot's share; it starts over with a new one",
         );
-        forget(&config.data.0)?;
     }
     Ok(())
+}
+
+/// Nobody else may work under the robot's name.
+fn check_alone(office: &Office, robot: RobotId) -> Result<()> {
+    match office.ask(robot, &Ask::Status) {
+        Some(Report { robot, .. }) => {
+            let text = format!("{robot} is already running, here or on another machine");
+            Err(BadInput(text).into())
+        }
+        None => Ok(()),
+    }
 }
 
 /// The fleet's articles. A leaf node may be up before its hub is within reach: that is waited for.
@@ -195,16 +205,20 @@ fn enlist(arguments: &Arguments, office: &Office) -> Result<Vec<GroupId>> {
         let text = format!("{name} is a robot on several machines; join it with --node-of {name}");
         return Err(BadInput(text).into());
     }
-    let paper = format!("robot.{}", arguments.robot);
+    let paper = Member::paper(&arguments.robot);
     let member = Member {
         name: arguments.robot.clone(),
         group: name.to_owned(),
+        evicted: false,
     };
     match office.read::<Member>(&paper)? {
         None => {
             office.write(&paper, 0, &member)?;
         }
         Some((_, known)) if known == member => {}
+        Some((revision, known)) if known.group == member.group => {
+            office.write(&paper, revision, &member)?;
+        }
         Some((_, known)) => {
             return Err(BadInput(format!(
                 "{} is in {}, not in {name}: a robot stays in its group; another name makes another robot",
@@ -234,7 +248,7 @@ fn define(robot: &str, arguments: &Arguments, office: &Office) -> Result<()> {
         }
         return Ok(());
     }
-    if office.read::<Member>(&format!("robot.{robot}"))?.is_some() {
+    if office.read::<Member>(&Member::paper(robot))?.is_some() {
         let text = format!(
             "{robot} is a robot on one machine and keeps its share; a robot on several machines needs another name"
         );
@@ -305,12 +319,6 @@ fn forget(data: &Path) -> Result<()> {
     std::fs::remove_dir_all(&state).map_err(|error| anyhow!("{}: {error}", state.display()))
 }
 
-/// How a life of a robot ended.
-enum End {
-    Over,
-    Anew,
-}
-
 struct Work<'a> {
     arguments: &'a Arguments,
     articles: &'a Articles,
@@ -334,7 +342,26 @@ impl Work<'_> {
         Member {
             name: self.arguments.robot.clone(),
             group: group.unwrap_or(&self.office.place.name).clone(),
+            evicted: false,
         }
+    }
+
+    /// Whether another life may begin after one that was lost.
+    fn check_welcome(&self, lost: Lost) -> Result<()> {
+        let name = &self.arguments.robot;
+        if lost == Lost::Name {
+            let text = format!(
+                "another process works as {name}, here or on another machine; this one ends"
+            );
+            return Err(BadInput(text).into());
+        }
+        // what cannot be read will be read when the next life is lost
+        let known = self.office.read::<Member>(&Member::paper(name));
+        if let Ok(Some((_, Member { evicted: true, .. }))) = known {
+            let text = format!("{name} was evicted and ends; start it again to let it come back");
+            return Err(BadInput(text).into());
+        }
+        check_alone(self.office, self.robot)
     }
 
     /// Without seeds there is no scope.
@@ -380,7 +407,12 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn live(&mut self, config: &Config, stop: &std::sync::atomic::AtomicBool) -> Result<End> {
+    /// A life of the robot, and why it was lost, if it was.
+    fn live(
+        &mut self,
+        config: &Config,
+        stop: &std::sync::atomic::AtomicBool,
+    ) -> Result<Option<Lost>> {
         let json = self.arguments.json;
         let settings = (self.articles).settings(self.robot, self.group.clone(), config);
         let boot = random() as u16;
@@ -391,6 +423,14 @@ impl Work<'_> {
         let teller = mooring.teller.clone();
         let mut seeds = seeds::Seeds::new(self.office, sight.clone());
         let mut config = config.clone();
+        let (prober, _probing) = prober::Prober::start(&config, self.articles.traces_per_minute)?;
+        let desk = Desk::open(
+            &self.arguments.robot,
+            self.robot,
+            self.office,
+            (&sight, &prober),
+            leave,
+        )?;
         self.await_seeds(&mut seeds, &mut config, stop)?;
         let until = if self.arguments.once {
             Until::FetchedOnce
@@ -407,14 +447,6 @@ impl Work<'_> {
         tell_mended(&crawl.mended, json);
         let runtime = self.office.runtime.handle().clone();
         dock::serve(self.office.nats.clone(), mooring, runtime)?;
-        let (prober, _probing) = prober::Prober::start(&config, self.articles.traces_per_minute)?;
-        let desk = Desk::open(
-            &self.arguments.robot,
-            self.robot,
-            self.office,
-            (&sight, &prober),
-            leave,
-        )?;
         let (every, probes) = self.articles.survey();
         let _surveying = surveyor::Surveyor::start(
             self.robot,
@@ -454,34 +486,42 @@ impl Work<'_> {
             }
             std::thread::sleep(LOOK);
         }
-        let lost = crawl.lost_share();
+        let lost = crawl.lost();
         let status = crawl
             .wait()
             .map_err(|what| anyhow!("the robot ended: {what}"))?;
         drop(desk);
-        if lost && !stop.load(Ordering::Relaxed) {
-            journal.tell("lost its share: it was away longer than its lease, or was evicted");
-            return Ok(End::Anew);
+        if lost.is_some() && !stop.load(Ordering::Relaxed) {
+            journal.tell(match lost {
+                Some(Lost::Name) => "ended: another process works under its name",
+                _ => "lost its share: it was away longer than its lease, or was evicted",
+            });
+            return Ok(lost);
         }
         self.screen.end(&status)?;
         if left {
             journal.tell("left the fleet");
-            return Ok(End::Over);
+            return Ok(None);
         }
-        let interrupted = stop.load(Ordering::Relaxed);
+        self.say_what_is_left(config, stop.load(Ordering::Relaxed))?;
+        Ok(None)
+    }
+
+    /// Its share waits for it until the lease ends; pages that could not be had are listed.
+    fn say_what_is_left(&self, config: Config, interrupted: bool) -> Result<()> {
         if interrupted || self.is_late() {
             let text = format!(
                 "others take over this robot's share in {:.0} s, unless you start it again by then",
                 self.articles.lease
             );
-            warn(json, &text);
+            warn(self.arguments.json, &text);
         }
         if interrupted && self.arguments.once {
             return Err(Interrupted.into());
         }
         if self.arguments.once {
-            list_missing_in_fleet(config, json)?;
+            list_missing_in_fleet(config, self.arguments.json)?;
         }
-        Ok(End::Over)
+        Ok(())
     }
 }

@@ -228,7 +228,7 @@ impl Office {
     /// The robot of that name.
     pub fn robot(&self, name: &str) -> Result<Member> {
         check_name("robot", name)?;
-        let found = self.read(&format!("robot.{name}"))?;
+        let found = self.read(&Member::paper(name))?;
         let known = || -> Result<String> {
             let names: Vec<String> = self.robots()?.into_iter().map(|robot| robot.name).collect();
             Ok(if names.is_empty() {
@@ -249,11 +249,24 @@ impl Office {
 pub struct Member {
     pub name: String,
     pub group: String,
+    /// A process that is at work is to end; one that is started again is welcome.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub evicted: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's form
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 impl Member {
     pub fn id(&self) -> RobotId {
         robot_id(&self.name)
+    }
+
+    /// Where it is written down.
+    pub fn paper(name: &str) -> String {
+        format!("robot.{name}")
     }
 }
 

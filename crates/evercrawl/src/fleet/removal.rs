@@ -1,7 +1,7 @@
 //! `evercrawl fleet leave` and `evict`: robots that go, and robots that are made to.
 
 use super::ask::Ask;
-use super::office::{Office, Where};
+use super::office::{Member, Office, Where};
 use crate::bad_input::BadInput;
 use crate::terminal;
 use anyhow::{Result, anyhow};
@@ -19,7 +19,9 @@ pub struct Leave {
     robot: String,
 }
 
-/// Remove a robot that does not answer: others take over its servers from its log.
+/// End a robot that must not work, or does not answer: others take over its servers from its log.
+///
+/// A process that is still at work ends. Started again, it comes back with a new share.
 #[derive(clap::Args)]
 pub struct Evict {
     #[command(flatten)]
@@ -71,6 +73,7 @@ pub fn evict(arguments: &Evict) -> Result<()> {
         if lease.sealed {
             return Ok(terminal::print(&format!("{name} was already evicted\n"))?);
         }
+        mark(&office, name)?;
         let sealed = Value::Lease(Lease {
             sealed: true,
             ..lease
@@ -87,4 +90,19 @@ pub fn evict(arguments: &Evict) -> Result<()> {
         }
     }
     Err(anyhow!("{name}'s lease could not be sealed; try again"))
+}
+
+/// A process at work reads it when it finds its lease sealed.
+fn mark(office: &Office, name: &str) -> Result<()> {
+    let paper = Member::paper(name);
+    match office.read::<Member>(&paper)? {
+        Some((revision, member)) if !member.evicted => {
+            let evicted = Member {
+                evicted: true,
+                ..member
+            };
+            office.write(&paper, revision, &evicted).map(drop)
+        }
+        _ => Ok(()),
+    }
 }

@@ -23,6 +23,20 @@ pub(super) struct Renewal {
     nonce: u64,
     /// The session as far as it is on disk.
     pub begun: bool,
+    /// Who wrote the session's lease.
+    wrote: Wrote,
+}
+
+/// Who wrote a session's lease, as far as this start of the process knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Wrote {
+    /// An earlier start, with the same data.
+    #[default]
+    Earlier,
+    /// Nobody: the session began with this start.
+    Nobody,
+    /// This start, up to this nonce.
+    This(u64),
 }
 
 impl Robot {
@@ -42,6 +56,9 @@ impl Robot {
                 if lease.sealed {
                     return self.reset();
                 }
+                if self.is_anothers(lease.nonce) {
+                    return self.replaced();
+                }
                 if self.stored(lease.nonce) || self.renewal.revision.is_none() {
                     // a nonce that is not the open one says that the open one was not applied,
                     // or not yet: then the next renewal is refused and we read again
@@ -49,7 +66,11 @@ impl Robot {
                     self.renewal.revision = Some(revision);
                 }
             }
-            Some(session) if lease.session > session => self.reset(),
+            // whoever began it found ours, and nobody at work
+            Some(session) if lease.session > session => match self.renewal.wrote {
+                Wrote::This(_) => self.replaced(),
+                Wrote::Earlier | Wrote::Nobody => self.reset(),
+            },
             Some(_) => self.renewal.revision = self.renewal.revision.or(Some(revision)),
             None => {
                 self.begin(Session {
@@ -61,7 +82,19 @@ impl Robot {
         }
     }
 
+    /// Whether a lease of this session was written by another process: two that are started at the same time begin
+    /// the same session, and one that has a copy of our data continues it. What an earlier start of ours wrote is lower.
+    fn is_anothers(&self, nonce: u64) -> bool {
+        let is_later = match self.renewal.wrote {
+            Wrote::Earlier => false,
+            Wrote::Nobody => true,
+            Wrote::This(highest) => nonce > highest,
+        };
+        is_later && nonce as u16 != self.boot
+    }
+
     fn begin(&mut self, session: Session) {
+        self.renewal.wrote = Wrote::Nobody;
         self.session = Some(session);
         self.draft.records.push(Record::Began(session));
         self.draft.begins = true;
@@ -96,6 +129,9 @@ impl Robot {
         } else {
             self.holder.stored(nonce)
         };
+        if stored {
+            self.renewal.wrote = Wrote::This(nonce);
+        }
         if stored && lapsed {
             // whoever thought us dead has told the plans by then, even if the engine forgot it
             self.renewal.doubt_until = self.now + 2 * self.settings.poll;
@@ -183,10 +219,18 @@ impl Robot {
 
     /// The session is over: nothing that it holds counts any more.
     pub(super) fn reset(&mut self) {
+        self.end(Output::Reset);
+    }
+
+    fn replaced(&mut self) {
+        self.end(Output::Replaced);
+    }
+
+    fn end(&mut self, output: Output) {
         self.holder.lost();
         self.units.clear();
         self.outputs.clear();
-        self.outputs.push(Output::Reset);
+        self.outputs.push(output);
     }
 
     /// Whether the robot has handed everything over and nobody counts on it any more.
@@ -219,3 +263,6 @@ impl Robot {
         self.holder.until()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 use super::Crawl;
 use crate::drive::{Heard, Question};
 use crate::message::{Budgets, Event};
+use crate::seam::Lost;
 use crate::view::Status;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
@@ -48,11 +49,9 @@ impl Crawl {
         let _ = self.events.send(Heard::Event(Event::Budgets(budgets)));
     }
 
-    /// Whether it ended because its share was lost: its data are to be removed before it starts anew.
-    pub fn lost_share(&self) -> bool {
-        self.courier
-            .as_ref()
-            .is_some_and(|courier| courier.is_over())
+    /// Whether it ended because its share or its name was lost: its data are to be removed.
+    pub fn lost(&self) -> Option<Lost> {
+        self.courier.as_ref()?.lost()
     }
 
     /// Something that tells how it goes, for another thread; asks nobody.

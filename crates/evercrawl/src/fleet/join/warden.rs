@@ -88,7 +88,7 @@ impl<'a> Warden<'a> {
         for (name, _, chunk) in &self.seeds {
             self.say(name, chunk)?;
         }
-        self.say(&format!("robot.{}", self.member.name), &self.member)?;
+        self.say(&Member::paper(&self.member.name), &self.member)?;
         self.say("fleet", self.articles)?;
         // last: this is what others look at
         self.say("groups", &self.groups)

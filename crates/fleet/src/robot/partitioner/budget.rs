@@ -122,7 +122,10 @@ impl Robot {
         let shares = divide(total, &demands, self.settings.window as f64 / 1_000.0);
         let used: u32 = grant.shares.values().sum();
         let last = self.partitioner.granted_at.get(&plan.group);
-        let newcomer = (demands.iter()).any(|(member, _)| !grant.shares.contains_key(member));
+        // whoever had nothing and wants something has come, or come back
+        let newcomer = (shares.iter()).any(|(member, &share)| {
+            (grant.shares.get(member)).is_none_or(|&had| had == 0 && share > 0)
+        });
         // where nobody had anything nobody waits, nor has anything to give up first
         let nobody = grant.shares.values().all(|&share| share == 0);
         let rested = newcomer || nobody || last.is_none_or(|&at| self.now >= at + ROUND);

@@ -81,7 +81,11 @@ impl Real {
             };
             let (orders, wishes, over) = {
                 let mut seam = life.seam();
-                (seam.take_orders(), seam.take_wishes(), seam.is_over())
+                (
+                    seam.take_orders(),
+                    seam.take_wishes(),
+                    seam.lost().is_some(),
+                )
             };
             if over {
                 self.reset(index);

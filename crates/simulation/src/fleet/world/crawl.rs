@@ -75,7 +75,8 @@ impl World<'_> {
                     self.note(Some(index), Happening::Hands);
                     self.tell(|| format!("{robot} has handed {unit} over"));
                 }
-                Output::Reset => {
+                // whoever looks after the machine starts it again
+                Output::Reset | Output::Replaced => {
                     let robot = self.processes[index].settings.robot;
                     self.tell(|| format!("{robot} lost its share and begins anew"));
                     self.processes[index].die();
