@@ -83,6 +83,20 @@ pub enum SetupError {
         /// In the server's words.
         why: String,
     },
+    /// A cluster that has not formed, or is too small.
+    #[error(
+        "no {copies} servers keep {what} together: {why}. Are that many at work, in one cluster? One that was left out when \
+         they began says that it is well: /jsz of the leader's monitoring port does not name it below meta_cluster. \
+         Start it again"
+    )]
+    Peers {
+        /// The stream.
+        what: String,
+        /// How many are asked for.
+        copies: usize,
+        /// In the server's words.
+        why: String,
+    },
     /// The engine did not do it.
     #[error(transparent)]
     Bus(#[from] BusError),
@@ -322,6 +336,10 @@ async fn prepare(
                     let what = config.name.clone();
                     return SetupError::Room { what, wanted, why };
                 }
+                if lacks_peers(&error) {
+                    let (what, copies) = (config.name.clone(), config.num_replicas);
+                    return SetupError::Peers { what, copies, why };
+                }
                 refused(why).into()
             })?;
             prepared.made.push(config.name.clone());
@@ -331,6 +349,12 @@ async fn prepare(
     let found = serde_json::to_value(&found).map_err(|e| refused(e.to_string()))?;
     let expected = serde_json::to_value(config).map_err(|e| refused(e.to_string()))?;
     difference(&config.name, &found, &expected).map_or(Ok(()), Err)
+}
+
+/// Whether a stream was not made because too few servers can have it.
+fn lacks_peers(error: &CreateStreamError) -> bool {
+    matches!(error.kind(), CreateStreamErrorKind::JetStream(refusal)
+        if refusal.error_code() == jetstream::ErrorCode::CLUSTER_NO_PEERS)
 }
 
 /// Whether a stream was not made because there is too little storage for it.

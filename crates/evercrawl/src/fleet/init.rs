@@ -155,13 +155,17 @@ fn prepare(office: &Office) -> Result<bus::nats::setup::Prepared> {
         match office.runtime.block_on(office.nats.init(&[TOP])) {
             Ok(prepared) => return Ok(prepared),
             // of a cluster that has no leader yet nobody answers for JetStream
-            Err(SetupError::Bus(_) | SetupError::NoJetStream(_)) if Instant::now() < until => {
+            Err(SetupError::Bus(_) | SetupError::NoJetStream(_) | SetupError::Peers { .. })
+                if Instant::now() < until =>
+            {
                 std::thread::sleep(Duration::from_millis(500));
             }
             Err(error @ SetupError::Room { .. }) => {
                 return Err(BadInput(format!("{error} (--storage)")).into());
             }
-            Err(error @ SetupError::Bus(_)) => return Err(anyhow!("{error}")),
+            Err(error @ (SetupError::Bus(_) | SetupError::Peers { .. })) => {
+                return Err(anyhow!("{error}"));
+            }
             Err(error) => return Err(BadInput(error.to_string()).into()),
         }
     }

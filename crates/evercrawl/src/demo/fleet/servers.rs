@@ -1,5 +1,7 @@
 //! The nats-servers of the demo: one, or a cluster of three.
 
+mod forming;
+
 use crate::bad_input::BadInput;
 use anyhow::{Context, Result, anyhow};
 use serde_json::Value;
@@ -7,10 +9,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-/// A cluster that has not formed after this never will.
-const TO_FORM: Duration = Duration::from_mins(2);
+use std::time::Duration;
 
 /// Where clients, other servers and onlookers reach a server.
 #[derive(Clone, Copy)]
@@ -48,7 +47,7 @@ impl Servers {
         };
         (0..count).try_for_each(|at| servers.run(at))?;
         servers.await_all()?;
-        (0..count).try_for_each(|at| servers.await_health(at))?;
+        servers.form()?;
         Ok(servers)
     }
 
@@ -177,24 +176,6 @@ impl Servers {
             }
         }
         Ok(())
-    }
-
-    /// Until a server says that it has found the others, and that they have a leader: on a busy machine that
-    /// takes longer than `fleet init` waits.
-    fn await_health(&self, at: usize) -> Result<()> {
-        let until = Instant::now() + TO_FORM;
-        loop {
-            let told = self.look(at, "/healthz").unwrap_or_default();
-            if told["status"] == "ok" {
-                return Ok(());
-            }
-            if Instant::now() > until {
-                return Err(anyhow!(
-                    "nats-server {at} is not ready after {TO_FORM:?}: {told}"
-                ));
-            }
-            std::thread::sleep(Duration::from_millis(100));
-        }
     }
 }
 
