@@ -97,8 +97,9 @@ impl Credentials {
     fn seed(text: &str) -> Option<Self> {
         let mut lines = text.lines().map(str::trim);
         let seed = lines.find(|line| line.starts_with("SU"))?;
-        let good = seed.len() == 58 && seed.bytes().all(|b| b.is_ascii_alphanumeric());
-        good.then(|| Self::Nkey(Secret(seed.to_owned())))
+        // with a letter wrong it has another sum
+        nkeys::KeyPair::from_seed(seed).ok()?;
+        Some(Self::Nkey(Secret(seed.to_owned())))
     }
 }
 
@@ -172,6 +173,13 @@ mod tests {
         let wrong = |name: &str| (name == SEED).then(|| "SAnot-a-user".to_owned());
         let error = Credentials::from_environment(wrong).expect_err("not a user's seed");
         assert!(error.to_string().contains(SEED) && !error.to_string().contains("not-a-user"));
+        // a letter of it is wrong
+        let damaged = A_SEED.replace("SSL3", "SSL4");
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("robot.nk");
+        std::fs::write(&path, &damaged).expect("a file");
+        let error = Credentials::from_file(&path).expect_err("no seed");
+        assert!(error.to_string().contains("robot.nk") && !error.to_string().contains(&damaged));
         for wrong in ["", " , ", "http://a", "nats://", "nats://a b", "nats://a/x"] {
             assert!(Access::new(wrong).is_err(), "{wrong}");
         }

@@ -77,7 +77,8 @@ enum Answer {
 enum Written {
     Stored(u64),
     Other,
-    Full,
+    /// In the server's words; mostly, it is full.
+    Refused(String),
     Unknown,
 }
 
@@ -187,7 +188,7 @@ impl Inner {
                 Answer::No(why) if !doubtful => {
                     tracing::warn!(subject, why, "refused");
                     self.tally.full.one();
-                    return Written::Full;
+                    return Written::Refused(why);
                 }
                 Answer::Nobody => {}
                 _ => {

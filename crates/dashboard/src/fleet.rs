@@ -27,7 +27,7 @@ pub trait Source: Send + Sync {
 pub struct Fleet {
     /// Its messaging servers.
     pub engine: String,
-    /// Whether every page was fetched once, as all robots agreed.
+    /// Whether nothing is left to try, as all robots agreed.
     pub once: bool,
     /// Seeds.
     pub seeds: usize,

@@ -249,9 +249,10 @@ fn list_missing(mut config: Config, json: bool) -> Result<()> {
 }
 
 /// The same for a robot of a fleet.
-pub fn list_missing_in_fleet(mut config: Config, json: bool) -> Result<()> {
+pub fn list_missing_in_fleet(mut config: Config, given_up: &[String], json: bool) -> Result<()> {
     config.seeds = SeedList::of(&config)?.all(&config);
-    let missing = missing::Missing::find_in_fleet(&config.data.0, &config)?;
+    let mut missing = missing::Missing::find_in_fleet(&config.data.0, &config)?;
+    missing.add_given_up(given_up);
     tell_missing(&missing, json)
 }
 

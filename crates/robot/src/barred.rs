@@ -35,9 +35,14 @@ pub fn barred(config: &Config) -> Result<Vec<Barred>, StartError> {
 }
 
 fn find(config: &Config, seeds: &[Seed]) -> Result<Vec<Barred>, StartError> {
-    let scope = Scope::new(&config.scope, seeds)?;
+    barred_of(config, seeds, seeds)
+}
+
+/// Those of some seeds that would never be fetched; all seeds together say what is in scope.
+pub fn barred_of(config: &Config, all: &[Seed], some: &[Seed]) -> Result<Vec<Barred>, StartError> {
+    let scope = Scope::new(&config.scope, all)?;
     let rules = crate::crawl::address_rules(config)?;
-    let barred = seeds.iter().filter_map(|Seed { url: seed, .. }| {
+    let barred = some.iter().filter_map(|Seed { url: seed, .. }| {
         let why = out_of_scope(&scope, seed)
             .or_else(|| by_address(config, &scope, &rules, seed).map(|(_, why)| why))?;
         let seed = seed.clone();

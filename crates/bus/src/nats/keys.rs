@@ -31,7 +31,7 @@ impl Inner {
         let written = self.write(group, &bucket, &subject, revision, Bytes::from(bytes));
         match written.await {
             Written::Stored(revision) => Outcome::Done(revision),
-            Written::Other | Written::Full => Outcome::Refused,
+            Written::Other | Written::Refused(_) => Outcome::Refused,
             Written::Unknown => Outcome::Unknown,
         }
     }

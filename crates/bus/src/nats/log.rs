@@ -114,7 +114,7 @@ impl Inner {
                     end.sequence = sequence;
                     end.entries = chunk.complete;
                 }
-                Written::Other | Written::Full => return self.tail(session).await,
+                Written::Other | Written::Refused(_) => return self.tail(session).await,
                 Written::Unknown => return SILENCE,
             }
         }

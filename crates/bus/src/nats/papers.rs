@@ -3,7 +3,6 @@
 use async_nats::jetstream::message::PublishMessage;
 use bytes::Bytes;
 use fleet::identity::{GroupId, RobotId};
-use fleet::io::Outcome;
 use fleet::wire::limits;
 use futures_util::TryStreamExt;
 
@@ -24,6 +23,37 @@ pub struct Paper {
     pub bytes: Vec<u8>,
 }
 
+/// Why a paper was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum PaperError {
+    /// It has another revision.
+    #[error("was changed by someone else: check it and try again")]
+    Changed,
+    /// One paper holds no more.
+    #[error("takes {bytes} bytes; expected at most {}", limits::VALUE)]
+    Large {
+        /// As it is.
+        bytes: usize,
+    },
+    /// The engine said no.
+    #[error(
+        "was not taken by NATS ({0}); if its room is used up, a fleet with more --storage has more"
+    )]
+    Refused(String),
+    /// Written or not.
+    #[error("may or may not have been written: no answer from NATS, as when you may not change it")]
+    Silent,
+}
+
+/// How much the papers may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes in all.
+    pub most: u64,
+    /// Bytes that are taken.
+    pub taken: u64,
+}
+
 impl Nats {
     /// A paper, if there is one.
     pub async fn paper(&self, name: &str) -> Result<Option<Paper>, BusError> {
@@ -39,6 +69,15 @@ impl Nats {
 
     /// All papers whose names begin so, in the order of their names.
     pub async fn papers(&self, beginning: &str) -> Result<Vec<Paper>, BusError> {
+        let mut papers = Vec::new();
+        for name in self.paper_names(beginning).await? {
+            papers.extend(self.paper(&name).await?);
+        }
+        Ok(papers)
+    }
+
+    /// The names alone.
+    pub async fn paper_names(&self, beginning: &str) -> Result<Vec<String>, BusError> {
         let inner = &self.inner;
         let bucket = inner.names.papers();
         let stream = inner.stream(NOBODY, &bucket).await?;
@@ -48,31 +87,62 @@ impl Nats {
         let subjects: Vec<(String, usize)> =
             (found.map_err(silent)?.try_collect().await).map_err(silent)?;
         let prefix = filter.trim_end_matches('>');
-        let mut names: Vec<&str> = (subjects.iter())
+        let mut names: Vec<String> = (subjects.iter())
             .filter_map(|(subject, _)| subject.strip_prefix(prefix))
             .filter(|name| name.starts_with(beginning))
+            .map(str::to_owned)
             .collect();
         names.sort_unstable();
-        let mut papers = Vec::new();
-        for name in names {
-            papers.extend(self.paper(name).await?);
-        }
-        Ok(papers)
+        Ok(names)
     }
 
-    /// Writes a paper if it has this revision; 0 if there is to be none.
-    pub async fn write_paper(&self, name: &str, revision: u64, bytes: Vec<u8>) -> Outcome {
+    /// How much room papers have.
+    pub async fn room_for_papers(&self) -> Result<Room, BusError> {
+        let name = self.inner.names.papers();
+        let stream = self.inner.home.get_stream(&name).await;
+        let stream = stream.map_err(|_| Inner::silent(&name))?;
+        let info = stream.cached_info();
+        Ok(Room {
+            most: u64::try_from(info.config.max_bytes).unwrap_or(u64::MAX),
+            taken: info.state.bytes,
+        })
+    }
+
+    /// Removes a paper, and all that it ever said.
+    pub async fn remove_paper(&self, name: &str) -> Result<(), BusError> {
+        let bucket = self.inner.names.papers();
+        let stream = self.inner.stream(NOBODY, &bucket).await?;
+        let purged = stream.purge().filter(self.inner.names.paper(name)).await;
+        let purged = purged.map_err(|error| BusError::Refused {
+            what: name.to_owned(),
+            why: error.to_string(),
+        })?;
+        if purged.success {
+            Ok(())
+        } else {
+            Err(Inner::silent(&bucket))
+        }
+    }
+
+    /// Writes a paper if it has this revision, 0 if there is to be none; the new revision.
+    pub async fn write_paper(
+        &self,
+        name: &str,
+        revision: u64,
+        bytes: Vec<u8>,
+    ) -> Result<u64, PaperError> {
         let inner = &self.inner;
         if bytes.len() > limits::VALUE {
             inner.tally.oversized.one();
-            return Outcome::Refused;
+            return Err(PaperError::Large { bytes: bytes.len() });
         }
         let (stream, subject) = (inner.names.papers(), inner.names.paper(name));
         let written = inner.write(NOBODY, &stream, &subject, revision, Bytes::from(bytes));
         match written.await {
-            Written::Stored(revision) => Outcome::Done(revision),
-            Written::Other | Written::Full => Outcome::Refused,
-            Written::Unknown => Outcome::Unknown,
+            Written::Stored(revision) => Ok(revision),
+            Written::Other => Err(PaperError::Changed),
+            Written::Refused(why) => Err(PaperError::Refused(why)),
+            Written::Unknown => Err(PaperError::Silent),
         }
     }
 

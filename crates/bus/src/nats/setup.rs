@@ -97,6 +97,9 @@ pub enum SetupError {
         /// In the server's words.
         why: String,
     },
+    /// It was not all undone.
+    #[error("{0}. What was made before that could not be removed: {1}")]
+    Left(Box<SetupError>, String),
     /// The engine did not do it.
     #[error(transparent)]
     Bus(#[from] BusError),
@@ -116,9 +119,35 @@ pub struct Prepared {
 impl Nats {
     /// Makes and checks all streams of these groups, and that of the logs.
     pub async fn init(&self, groups: &[GroupId]) -> Result<Prepared, SetupError> {
-        let inner = &self.inner;
         let mut prepared = Prepared::default();
-        inner.check_servers(&mut prepared).await?;
+        self.prepare(groups, &mut prepared).await?;
+        Ok(prepared)
+    }
+
+    /// The same for what nobody uses yet: if it fails, what it made is removed again.
+    pub async fn found(&self, groups: &[GroupId]) -> Result<Prepared, SetupError> {
+        let mut prepared = Prepared::default();
+        let Err(error) = self.prepare(groups, &mut prepared).await else {
+            return Ok(prepared);
+        };
+        let mut left = Vec::new();
+        for name in prepared.made {
+            if !self.inner.remove_empty(&name).await {
+                left.push(name);
+            }
+        }
+        // without an answer nothing can be removed, and the next try may find it
+        Err(if left.is_empty() || matches!(error, SetupError::Bus(_)) {
+            error
+        } else {
+            let left = left.join(", ");
+            SetupError::Left(Box::new(error), left)
+        })
+    }
+
+    async fn prepare(&self, groups: &[GroupId], prepared: &mut Prepared) -> Result<(), SetupError> {
+        let inner = &self.inner;
+        inner.check_servers(prepared).await?;
         let account = inner.home.query_account().await;
         account.map_err(|error| SetupError::NoJetStream(error.to_string()))?;
         let own = [
@@ -137,9 +166,9 @@ impl Nats {
         let bytes = all.iter().map(|(_, config)| config.max_bytes);
         let wanted = bytes.sum::<i64>().cast_unsigned();
         for (context, config) in &all {
-            prepare(context, config, wanted, &mut prepared).await?;
+            prepare(context, config, wanted, prepared).await?;
         }
-        Ok(prepared)
+        Ok(())
     }
 
     /// Makes and checks the consumer of a reader.
@@ -173,6 +202,18 @@ impl Inner {
             }
         }
         Ok(())
+    }
+
+    /// Removes a stream of ours that nobody has written to; whether it is gone.
+    async fn remove_empty(&self, name: &str) -> bool {
+        let all = std::iter::once(&self.home).chain(self.domains.values());
+        for context in all {
+            if let Ok(stream) = context.get_stream(name).await {
+                let is_empty = stream.cached_info().state.messages == 0;
+                return is_empty && context.delete_stream(name).await.is_ok();
+            }
+        }
+        false
     }
 
     /// What is the same for all streams.

@@ -114,7 +114,7 @@ fn tiles(fleet: &Fleet) -> Markup {
         (tile("Pages with a copy", &number(pages), &html! {
             @if weight > 0.0 { p { (percent(fresh)) " of them fresh, by the model" } }
             p { (number(sum(|robot| robot.waiting))) " wait for their first visit" }
-            @if fleet.once { p { "everything was fetched once" } }
+            @if fleet.once { p { "everything was tried once" } }
         }))
         (tile("Requests", &format!("{rate:.1}/s"), &html! { p { (number(sum(|robot| robot.requests))) " since the robots started" } }))
         (tile("Servers", &number(sum(|robot| robot.servers as u64)), &html! { p { (number(moving)) " moving between robots" } }))

@@ -82,6 +82,16 @@ impl Missing {
         Self::find_for(data, config, Some(&scope))
     }
 
+    /// URLs that have no row, because their names have no server.
+    pub fn add_given_up(&mut self, urls: &[String]) {
+        self.count += urls.len() as u64;
+        self.pages.extend(urls.iter().map(|url| MissingPage {
+            url: url.clone(),
+            why: "its name has no address that may be contacted".to_owned(),
+            prospect: Prospect::Doubtful,
+        }));
+    }
+
     fn find_for(data: &Path, config: &Config, others: Option<&Scope>) -> Result<Self> {
         let reader = Reader::open(&robot::state_directory(data))?;
         let seeds = Seeds::find(&reader, config)?;

@@ -5,6 +5,7 @@ use anyhow::{Result, anyhow};
 use bus::layout::Layout;
 use fleet::identity::{GroupId, Millis, RobotId};
 use fleet::robot::Settings;
+use fleet::wire::limits;
 use frontier::politeness::Interval;
 use robot::config::Config;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,8 @@ const VERSION: u32 = 1;
 const PATIENCE: Millis = 4;
 /// The longest that a host is thought to be left alone where its own answers decide that.
 const LONGEST_INTERVAL: f64 = 60.0;
+/// The longest that a dead robot's servers may be left alone, in seconds.
+const LONGEST_QUIET: f64 = 86_400.0;
 /// Keys that are a machine's own affair.
 const LOCAL: [&str; 8] = [
     "data",
@@ -92,13 +95,47 @@ impl Articles {
     }
 
     pub fn check(&self) -> Result<()> {
-        if self.version == VERSION {
-            return Ok(());
+        if self.version != VERSION {
+            return Err(anyhow!(
+                "the fleet's configuration has format {}; this evercrawl reads format {VERSION}",
+                self.version
+            ));
         }
-        Err(anyhow!(
-            "the fleet's configuration has format {}; this evercrawl reads format {VERSION}",
-            self.version
-        ))
+        if self.quiet.is_some_and(|quiet| !is_bearable(quiet)) {
+            return Err(anyhow!(
+                "the fleet was created with a --quiet of more than 24h, after which no robot would begin: create it \
+                 under another name"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Refuses what no fleet can work with, before there is one.
+    pub fn check_new(&self, config: &Config) -> Result<()> {
+        let f = &config.fetch;
+        let usual =
+            f.connect_seconds + f.first_byte_seconds + f.body_seconds + longest_interval(config);
+        let text = match self.quiet {
+            Some(quiet) if !is_bearable(quiet) => {
+                "--quiet: expected a time from 0s to 24h".to_owned()
+            }
+            None if !is_bearable(usual) => format!(
+                "after a death or a start, servers would be left alone for {usual:.0} s, by politeness.interval, \
+                 fetch.connect_seconds, first_byte_seconds and body_seconds together: expected at most 24h; \
+                 --quiet sets another time"
+            ),
+            _ => {
+                let bytes = serde_json::to_vec(self)?.len();
+                if bytes <= limits::VALUE {
+                    return Ok(());
+                }
+                format!(
+                    "the configuration takes {bytes} bytes without its seeds; a fleet keeps at most {} of it",
+                    limits::VALUE
+                )
+            }
+        };
+        Err(BadInput(text).into())
     }
 
     /// The configuration of all robots.
@@ -159,6 +196,10 @@ impl Articles {
             (rate > 0.0).then(|| (rate * settings.window as f64 / 1e3).max(1.0) as u32);
         settings
     }
+}
+
+fn is_bearable(quiet: f64) -> bool {
+    (0.0..=LONGEST_QUIET).contains(&quiet)
 }
 
 /// The longest that a host is left alone after a request, without having asked for it.
@@ -277,5 +318,33 @@ mod tests {
         assert!(joined(fleet, "[politeness]\nat_once = 2\n").is_ok());
         // the default, where the fleet has something else
         assert!(joined(fleet, "[scope]\nsuffixes = []\n").is_err());
+    }
+
+    #[test]
+    fn what_no_fleet_can_work_with_is_refused() {
+        let refusal = |config: &str, quiet| {
+            let config = Config::parse(config).unwrap();
+            let articles = Articles::new(&config, 30.0, quiet).unwrap();
+            let error = articles.check_new(&config).err()?;
+            assert!(error.is::<BadInput>());
+            Some(error.to_string())
+        };
+        assert_eq!(refusal("", None), None);
+        assert_eq!(refusal("", Some(86_400.0)), None);
+        let said = refusal("", Some(1e300)).unwrap();
+        assert!(said.contains("--quiet") && said.contains("24h"), "{said}");
+        let interval = "[politeness]\ninterval = { rule = \"fixed\", seconds = 1e9 }\n";
+        let said = refusal(interval, None).unwrap();
+        assert!(said.contains("politeness.interval"), "{said}");
+        assert_eq!(refusal(interval, Some(10.0)), None);
+        let prefixes: Vec<String> = (0..100_000)
+            .map(|n| format!("\"https://a.org/{n}/\""))
+            .collect();
+        let large = format!("[scope]\nprefixes = [{}]\n", prefixes.join(","));
+        let said = refusal(&large, None).unwrap();
+        assert!(said.contains("at most 1048576"), "{said}");
+        // founded by an earlier version
+        let old = Articles::new(&Config::default(), 30.0, Some(1e300)).unwrap();
+        assert!(old.check().is_err());
     }
 }

@@ -188,6 +188,12 @@ pub struct Report {
     /// Servers and ways that it could not remember: there are too many.
     #[serde(default)]
     pub unmeasured: u64,
+    /// Some of the URLs whose names have no address that may be contacted.
+    #[serde(default)]
+    pub given_up: Vec<String>,
+    /// Times that it could not be written down that seeds were given.
+    #[serde(default)]
+    pub seeds_unmarked: u64,
     pub tally: Tally,
     pub engine: Engine,
     pub status: Status,

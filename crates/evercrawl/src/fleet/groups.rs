@@ -5,6 +5,7 @@ use crate::bad_input::BadInput;
 use crate::terminal;
 use anyhow::{Result, anyhow};
 use bus::Bus;
+use bus::nats::setup::SetupError;
 use fleet::identity::GroupId;
 use fleet::io::Outcome;
 use fleet::key::{Charter, Key, Value, What};
@@ -141,6 +142,26 @@ impl Groups {
         path.reverse();
         path
     }
+
+    /// How many levels of groups a group is, with those below it.
+    fn levels(&self, id: GroupId) -> usize {
+        let own = self.path(id).len();
+        let below = self.groups.iter().map(|group| self.path(GroupId(group.id)));
+        let below = below.filter(|path| path.contains(&id));
+        below.map(|path| path.len() - own + 1).max().unwrap_or(1)
+    }
+
+    /// Whether so many levels of groups may be below a group; robots are one more.
+    fn check_below(&self, above: GroupId, levels: usize) -> Result<()> {
+        if let Some(above) = self.with(above).filter(|above| above.nodes) {
+            let text = format!("{} is one robot: no group is below it", above.name);
+            return Err(BadInput(text).into());
+        }
+        if self.path(above).len() + levels >= DEEPEST {
+            return Err(BadInput(format!("no tree is deeper than {DEEPEST} levels")).into());
+        }
+        Ok(())
+    }
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -170,6 +191,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             if groups.path(to).contains(&id) {
                 return Err(BadInput(format!("{above} is {group} itself, or below it")).into());
             }
+            groups.check_below(to, groups.levels(id))?;
             if let Some(moved) = groups.groups.iter_mut().find(|known| known.id == id.0) {
                 moved.above = Some(to.0);
             }
@@ -234,17 +256,11 @@ pub fn add(office: &Office, group: &str, above: Option<&str>, nodes: bool) -> Re
     check_name("group", group)?;
     let (revision, mut groups) = office.groups()?;
     let above = groups.named(above.unwrap_or(&office.place.name))?;
-    if above.nodes {
-        let text = format!("{} is one robot: no group is below it", above.name);
-        return Err(BadInput(text).into());
-    }
     let (above, name) = (GroupId(above.id), above.name.clone());
     if groups.groups.iter().any(|known| known.name == group) {
         return Err(BadInput(format!("there already is a group {group:?}")).into());
     }
-    if groups.path(above).len() + 1 >= DEEPEST {
-        return Err(BadInput(format!("no tree is deeper than {DEEPEST} levels")).into());
-    }
+    groups.check_below(above, 1)?;
     groups.last += 1;
     let new = GroupId(groups.last);
     groups.groups.push(Group {
@@ -263,18 +279,27 @@ pub fn add(office: &Office, group: &str, above: Option<&str>, nodes: bool) -> Re
 
 /// Makes a group's streams and its first plan, if they are not there. The office knows the fleet's own sizes.
 pub fn found(office: &Office, group: GroupId, above: Option<GroupId>) -> Result<()> {
-    found_by(office, Plan::founding(group, above))
+    let made = office.runtime.block_on(office.nats.found(&[group]));
+    made.map_err(no_streams)?;
+    plan(office, Plan::founding(group, above))
 }
 
 /// The same for a group whose plans may have been lost.
 pub fn found_again(office: &Office, group: GroupId, above: Option<GroupId>) -> Result<()> {
-    found_by(office, Plan::founding_again(group, above))
+    // robots may use what is there already
+    let made = office.runtime.block_on(office.nats.init(&[group]));
+    made.map_err(no_streams)?;
+    plan(office, Plan::founding_again(group, above))
 }
 
-fn found_by(office: &Office, plan: Plan) -> Result<()> {
+#[allow(clippy::needless_pass_by_value)] // as `map_err` gives it
+fn no_streams(error: SetupError) -> anyhow::Error {
+    anyhow!("the streams of a group could not be created: {error}")
+}
+
+/// Writes a group's first plan.
+fn plan(office: &Office, plan: Plan) -> Result<()> {
     let group = plan.group;
-    (office.runtime.block_on(office.nats.init(&[group])))
-        .map_err(|error| anyhow!("the streams of a group could not be created: {error}"))?;
     let key = Key {
         group,
         what: What::Plan,
@@ -337,4 +362,46 @@ pub fn charter(
     Err(anyhow!(
         "the change could not be written; `evercrawl fleet tree` shows the present state"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A chain of groups below the fleet, and one robot of several machines.
+    fn chain(length: u64) -> Groups {
+        let mut groups = Groups::founded("web");
+        let mut add = |id, above, nodes| {
+            groups.groups.push(Group {
+                id,
+                name: format!("g{id}"),
+                above: Some(above),
+                nodes,
+                bytes_per_second: 0,
+            });
+        };
+        (2..2 + length).for_each(|id| add(id, id - 1, false));
+        add(100, 1, true);
+        add(101, 1, false);
+        groups
+    }
+
+    #[test]
+    fn a_group_moves_only_where_one_could_be_added() {
+        let groups = chain(8);
+        assert_eq!(groups.levels(GroupId(2)), 8);
+        assert_eq!(groups.levels(GroupId(9)), 1);
+        let levels = groups.levels(GroupId(2));
+        assert!(groups.check_below(GroupId(101), levels).is_ok());
+        let error = groups.check_below(GroupId(100), 1).unwrap_err();
+        assert!(error.to_string().contains("g100 is one robot"), "{error}");
+        // two chains, one below the other
+        let deep = chain(14);
+        assert!(deep.check_below(GroupId(15), 1).is_err());
+        assert!(deep.check_below(GroupId(14), 1).is_ok());
+        let error = deep
+            .check_below(GroupId(101), deep.levels(GroupId(2)))
+            .unwrap_err();
+        assert!(error.to_string().contains("16 levels"), "{error}");
+    }
 }

@@ -8,6 +8,7 @@ use crate::bad_input::BadInput;
 use crate::crawl::{explain, read_config, warn};
 use crate::terminal;
 use anyhow::{Result, anyhow};
+use bus::nats::papers::Room;
 use bus::nats::setup::SetupError;
 use ground::Seconds;
 use std::fmt::Write;
@@ -33,7 +34,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NUMBER", value_parser = ["1", "3"])]
     replicas: Option<String>,
     /// The space that the fleet may use on each server, in bytes, divided among its streams.
-    #[arg(long, value_name = "BYTES", default_value_t = 16 * GIGABYTE, value_parser = clap::value_parser!(u64).range(256 << 20..))]
+    #[arg(long, value_name = "BYTES", default_value_t = 16 * GIGABYTE, value_parser = clap::value_parser!(u64).range(256 << 20..=1 << 50))]
     storage: u64,
     /// How long a robot counts as alive after its last sign of life.
     ///
@@ -77,12 +78,6 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let servers = place.nats.split(',').count();
     let three = (arguments.replicas.as_deref()).map_or(servers >= 3, |said| said == "3");
     let replicas = if three { 3 } else { 1 };
-    if replicas == 1 {
-        warn(
-            false,
-            "everything is stored once: if the server's disk is lost, so are the URLs under way between robots",
-        );
-    }
     let mut articles = Articles::new(
         &config,
         arguments.lease.0,
@@ -93,8 +88,25 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     articles.division = arguments.division;
     articles.probes = !arguments.no_probes;
     articles.traces_per_minute = arguments.traces_per_minute;
+    articles.check_new(&config)?;
+    let seeds = robot::seeds::read_all(&config.seeds).map_err(explain)?;
+    let room = Room {
+        most: articles.layout().key_bytes,
+        taken: 0,
+    };
+    seed::check_room(&seed::cut(&seeds), room)?;
     let office = Office::connect(&place, "operator", articles.layout(), arguments.allow_old)?;
+    // servers that were started just now cannot tell yet; it is looked at again
+    if let Ok(Some((_, known))) = office.read::<Articles>("fleet") {
+        check_same(&known, &articles, &place.name)?;
+    }
     let prepared = prepare(&office)?;
+    if replicas == 1 {
+        warn(
+            false,
+            "everything is stored once: if the server's disk is lost, so are the URLs under way between robots",
+        );
+    }
     for server in &prepared.unreachable {
         warn(
             false,
@@ -107,13 +119,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         Some((_, known)) => {
             articles.id.clone_from(&known.id);
-            if let Some(what) = difference(&known, &articles) {
-                let name = &place.name;
-                let text = format!(
-                    "the fleet {name:?} already exists with another {what}; choose another --name, or use its {what}"
-                );
-                return Err(BadInput(text).into());
-            }
+            check_same(&known, &articles, &place.name)?;
         }
     }
     if office.read::<Groups>("groups")?.is_none() {
@@ -127,8 +133,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     let (_, known) = office.groups()?;
     groups::charter(&office, &known, TOP, |charter| charter.parent = None)?;
-    let seeds = robot::seeds::read_all(&config.seeds).map_err(explain)?;
-    let added = seed::add(&office, &seeds)?;
+    let added = seed::add(&office, &config, &seeds)?;
+    if !added.barred.is_empty() {
+        warn(false, &seed::refusal(&added.barred));
+    }
     let file = arguments.place.write(&place)?;
     let mut text = String::new();
     let made = prepared.made.len() + prepared.found.len();
@@ -139,7 +147,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         terminal::count(made as u64, "stream"),
         prepared.made.len(),
         terminal::count(replicas as u64, "copy"),
-        terminal::count(added as u64, "seed"),
+        terminal::count(added.new as u64, "seed"),
     )?;
     writeln!(
         text,
@@ -152,7 +160,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 fn prepare(office: &Office) -> Result<bus::nats::setup::Prepared> {
     let until = Instant::now() + PATIENCE;
     loop {
-        match office.runtime.block_on(office.nats.init(&[TOP])) {
+        match office.runtime.block_on(office.nats.found(&[TOP])) {
             Ok(prepared) => return Ok(prepared),
             // of a cluster that has no leader yet nobody answers for JetStream
             Err(SetupError::Bus(_) | SetupError::NoJetStream(_) | SetupError::Peers { .. })
@@ -160,15 +168,23 @@ fn prepare(office: &Office) -> Result<bus::nats::setup::Prepared> {
             {
                 std::thread::sleep(Duration::from_millis(500));
             }
-            Err(error @ SetupError::Room { .. }) => {
-                return Err(BadInput(format!("{error} (--storage)")).into());
-            }
             Err(error @ (SetupError::Bus(_) | SetupError::Peers { .. })) => {
                 return Err(anyhow!("{error}"));
             }
             Err(error) => return Err(BadInput(error.to_string()).into()),
         }
     }
+}
+
+/// Refuses to found a fleet again in another way.
+fn check_same(known: &Articles, wanted: &Articles, name: &str) -> Result<()> {
+    let Some(what) = difference(known, wanted) else {
+        return Ok(());
+    };
+    let text = format!(
+        "the fleet {name:?} already exists with another {what}; choose another --name, or use its {what}"
+    );
+    Err(BadInput(text).into())
 }
 
 /// What two foundings do not agree on.

@@ -113,12 +113,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let config = configure(arguments, &articles)?;
     log(&config.log, arguments.verbose, arguments.json)?;
     let is_new = check_data(&config.data.0, &articles, arguments, &office)?;
-    let group = enlist(arguments, &office)?;
-    if let Some(owner) = is_new {
-        claim(&config.data.0, &owner)?;
-    }
     let robot = robot_id(&arguments.robot);
     check_alone(&office, robot)?;
+    let claim = is_new.map(|owner| Claim::make(&config.data.0, &owner));
+    let claim = claim.transpose()?;
+    let group = enlist(arguments, &office)?;
+    if let Some(claim) = claim {
+        claim.keep();
+    }
     if config.identity.contact().is_none() && config.identity.user_agent.is_empty() {
         warn(
             arguments.json,
@@ -306,11 +308,38 @@ fn check_data(
     }
 }
 
-fn claim(data: &Path, owner: &Owner) -> Result<()> {
-    let path = data.join(FILE);
-    std::fs::create_dir_all(data)
-        .and_then(|()| std::fs::write(&path, serde_json::to_vec(owner)?))
-        .map_err(|error| anyhow!("{}: {error}", path.display()))
+/// A data directory that the robot took for itself; it is given back unless the robot also gets a place in the fleet.
+struct Claim {
+    file: PathBuf,
+    /// The directory, if there was none.
+    made: Option<PathBuf>,
+}
+
+impl Claim {
+    fn make(data: &Path, owner: &Owner) -> Result<Self> {
+        let claim = Self {
+            file: data.join(FILE),
+            made: (!data.exists()).then(|| data.to_owned()),
+        };
+        std::fs::create_dir_all(data)
+            .and_then(|()| std::fs::write(&claim.file, serde_json::to_vec(owner)?))
+            .map_err(|error| anyhow!("{}: {error}", claim.file.display()))?;
+        Ok(claim)
+    }
+
+    fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.file);
+        if let Some(made) = &self.made {
+            // only if nobody put anything there
+            let _ = std::fs::remove_dir(made);
+        }
+    }
 }
 
 /// The share is lost: pages are others'. Archived copies stay.
@@ -469,14 +498,14 @@ impl Work<'_> {
             }
             let status = crawl.status();
             self.screen.show(&status);
-            desk.show(status);
+            desk.show(status, seeds.unmarked());
             journal.look(&sight);
             purse.look(&sight, warden.groups(), &crawl);
             if let Ok(mut figures) = figures.lock() {
                 *figures = metrics::of_robot(&desk.report());
             }
             match seeds.look(&config, &crawl) {
-                Ok(Some(all)) => warden.remember(all),
+                Ok(Some(papers)) => warden.remember(papers, json),
                 Ok(None) => {}
                 Err(error) => {
                     // the next look may go better
@@ -490,6 +519,10 @@ impl Work<'_> {
         let status = crawl
             .wait()
             .map_err(|what| anyhow!("the robot ended: {what}"))?;
+        let given_up: Option<Vec<String>> = sight.look(|seam| {
+            let urls = seam.protocol().given_up();
+            urls.map(str::to_owned).collect()
+        });
         drop(desk);
         if lost.is_some() && !stop.load(Ordering::Relaxed) {
             journal.tell(match lost {
@@ -503,12 +536,21 @@ impl Work<'_> {
             journal.tell("left the fleet");
             return Ok(None);
         }
-        self.say_what_is_left(config, stop.load(Ordering::Relaxed))?;
+        self.say_what_is_left(
+            config,
+            &given_up.unwrap_or_default(),
+            stop.load(Ordering::Relaxed),
+        )?;
         Ok(None)
     }
 
     /// Its share waits for it until the lease ends; pages that could not be had are listed.
-    fn say_what_is_left(&self, config: Config, interrupted: bool) -> Result<()> {
+    fn say_what_is_left(
+        &self,
+        config: Config,
+        given_up: &[String],
+        interrupted: bool,
+    ) -> Result<()> {
         if interrupted || self.is_late() {
             let text = format!(
                 "others take over this robot's share in {:.0} s, unless you start it again by then",
@@ -520,7 +562,7 @@ impl Work<'_> {
             return Err(Interrupted.into());
         }
         if self.arguments.once {
-            list_missing_in_fleet(config, self.arguments.json)?;
+            list_missing_in_fleet(config, given_up, self.arguments.json)?;
         }
         Ok(())
     }

@@ -9,7 +9,6 @@ use bus::layout::Layout;
 use bus::names::Names;
 use bus::nats::Nats;
 use fleet::identity::RobotId;
-use fleet::io::Outcome;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -175,15 +174,8 @@ impl Office {
     pub fn write<T: Serialize>(&self, name: &str, revision: u64, value: &T) -> Result<u64> {
         let bytes = serde_json::to_vec(value)?;
         let written = self.nats.write_paper(name, revision, bytes);
-        match self.runtime.block_on(written) {
-            Outcome::Done(revision) => Ok(revision),
-            Outcome::Refused => Err(anyhow!(
-                "the fleet's {name} was changed by someone else, or you may not change it: check it and try again"
-            )),
-            Outcome::Unknown => Err(anyhow!(
-                "the fleet's {name}: no answer from NATS; it may or may not have been written"
-            )),
-        }
+        let written = self.runtime.block_on(written);
+        written.map_err(|error| anyhow!("the fleet's {name} {error}"))
     }
 
     fn explain(&self, error: &str) -> anyhow::Error {

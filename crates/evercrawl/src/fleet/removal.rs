@@ -6,7 +6,7 @@ use crate::bad_input::BadInput;
 use crate::terminal;
 use anyhow::{Result, anyhow};
 use bus::Bus;
-use fleet::identity::GroupId;
+use fleet::identity::{GroupId, RobotId};
 use fleet::io::Outcome;
 use fleet::key::{Key, Lease, Value, What};
 
@@ -21,7 +21,8 @@ pub struct Leave {
 
 /// End a robot that must not work, or does not answer: others take over its servers from its log.
 ///
-/// A process that is still at work ends. Started again, it comes back with a new share.
+/// A process that is still at work ends. Started again, it comes back with a new share. A robot that never worked
+/// is taken off the fleet's list.
 #[derive(clap::Args)]
 pub struct Evict {
     #[command(flatten)]
@@ -42,7 +43,7 @@ pub fn leave(arguments: &Leave) -> Result<()> {
         return Ok(terminal::print(&text)?);
     }
     Err(anyhow!(
-        "{name} does not answer; if it is gone for good: evercrawl fleet evict {name}"
+        "{name} does not answer; if it is gone for good, or never worked: evercrawl fleet evict {name}"
     ))
 }
 
@@ -65,10 +66,7 @@ pub fn evict(arguments: &Evict) -> Result<()> {
             Ok(Value::Lease(lease)) => Some((reading.revision, lease)),
             _ => None,
         }) else {
-            return Err(BadInput(format!(
-                "{name} has no lease: there is nothing to take over"
-            ))
-            .into());
+            return forget(&office, name, robot.id());
         };
         if lease.sealed {
             return Ok(terminal::print(&format!("{name} was already evicted\n"))?);
@@ -105,4 +103,19 @@ fn mark(office: &Office, name: &str) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// A robot that never worked goes off the fleet's list.
+fn forget(office: &Office, name: &str, robot: RobotId) -> Result<()> {
+    if office.ask::<bool>(robot, &Ask::Ping) == Some(true) {
+        let text = format!(
+            "{name} is at work, without a lease: there is nothing to take over; stop it first"
+        );
+        return Err(BadInput(text).into());
+    }
+    let paper = Member::paper(name);
+    let removed = office.runtime.block_on(office.nats.remove_paper(&paper));
+    removed.map_err(|error| anyhow!("{error}"))?;
+    let text = format!("{name} never had a lease: it is no longer among the fleet's robots\n");
+    Ok(terminal::print(&text)?)
 }

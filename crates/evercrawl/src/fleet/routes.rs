@@ -76,6 +76,13 @@ pub fn why(arguments: &Why) -> Result<()> {
         );
         return Err(BadInput(text).into());
     }
+    if name.contains(':') && bare(&name).parse::<IpAddr>().is_err() {
+        let text = format!(
+            "{:?} has a port: expected a name or an address alone, as a server has the same robot on all ports",
+            arguments.host
+        );
+        return Err(BadInput(text).into());
+    }
     let office = Office::open(&arguments.place)?;
     let picture = Picture::take(&office)?;
     let way = Way::find(&office, &picture, &name);
@@ -91,9 +98,14 @@ pub fn why(arguments: &Why) -> Result<()> {
     print(&way, arguments.json, &past)
 }
 
+/// An address of version 6 without its brackets.
+fn bare(name: &str) -> &str {
+    name.trim_start_matches('[').trim_end_matches(']')
+}
+
 impl Way {
     fn find(office: &Office, picture: &Picture, name: &str) -> Self {
-        let bare = name.trim_start_matches('[').trim_end_matches(']');
+        let bare = bare(name);
         let register = Unit::register_of(bare);
         let registrar = picture.owner(register);
         let ask = |server| Ask::Where {
@@ -143,10 +155,13 @@ impl Way {
             );
             return text;
         };
-        let _ = writeln!(
-            text,
-            "{name}  server {server}, as {registrar} has it in its register"
-        );
+        // an address needs no register to be known
+        let by = if bare(&self.name).parse::<IpAddr>().is_ok() {
+            String::new()
+        } else {
+            format!(", as {registrar} has it in its register")
+        };
+        let _ = writeln!(text, "{name}  server {server}{by}");
         for step in &self.steps {
             let to = step.to.as_deref().unwrap_or("nobody: no member takes it");
             let plan = step.plan.as_deref().unwrap_or("no plan");

@@ -3,20 +3,35 @@
 use super::office::{Office, Where};
 use crate::bad_input::BadInput;
 use crate::seeds::read_seeds;
-use crate::terminal;
-use anyhow::Result;
+use crate::terminal::{self, plain};
+use anyhow::{Result, anyhow};
+use bus::nats::papers::Room;
 use frontier::scope::Seed;
-use robot::config::Seed as Given;
+use robot::barred::{Barred, barred_of};
+use robot::config::{Config, Seed as Given};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::fmt::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-/// Seeds in one paper.
+/// Most seeds in one paper, and most bytes of them.
 const TOGETHER: usize = 2_000;
+const BYTES: usize = 512 << 10;
+/// What a message takes in a stream besides what it says.
+const FRAME: u64 = 512;
+/// Of the papers' room so much is not for seeds: groups, robots and marks change while a fleet works.
+const KEPT_FREE: u64 = 8;
+/// So many refused seeds are named.
+const NAMED: usize = 5;
+/// What all papers with seeds are called by, and the one that says which were given.
+const PAPERS: &str = "seeds.";
+pub const MARK: &str = "seeds.given";
 
 /// Add seeds to the fleet.
 ///
-/// Each seed goes to the robot that owns its server, and what it reaches is in scope from then on.
+/// Each seed goes to the robot that owns its server, and what it reaches is in scope from then on. Seeds that no robot
+/// would fetch, by the scope or the networks of the fleet's configuration, are refused.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -28,12 +43,98 @@ pub struct Arguments {
     files: Vec<PathBuf>,
 }
 
-/// A paper with some of the seeds.
+/// A paper with some of the seeds; it never changes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Chunk {
     pub seeds: Vec<Given>,
-    /// A robot has them on its disk.
+    /// A robot of version 0.2 has them on its disk; later ones write the mark.
     pub given: bool,
+    /// In the mark: robots have all papers up to this one on their disks. To version 0.2 it is a paper without seeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through: Option<String>,
+}
+
+impl Chunk {
+    /// The mark after this paper.
+    pub fn mark(through: &str) -> Self {
+        Self {
+            seeds: Vec::new(),
+            given: true,
+            through: Some(through.to_owned()),
+        }
+    }
+}
+
+/// All papers with seeds, as they were last read.
+#[derive(Clone, Default)]
+pub struct Papers {
+    /// By name.
+    pub chunks: Vec<(String, Arc<Chunk>)>,
+    /// The last that was given, and the mark's revision.
+    pub through: Option<String>,
+    pub revision: u64,
+}
+
+impl Papers {
+    pub fn read(office: &Office) -> Result<Self> {
+        let mut papers = Self::default();
+        papers.renew(office)?;
+        Ok(papers)
+    }
+
+    /// Reads what is new.
+    pub fn renew(&mut self, office: &Office) -> Result<()> {
+        let names = office.runtime.block_on(office.nats.paper_names(PAPERS))?;
+        let mut known = std::mem::take(&mut self.chunks).into_iter().peekable();
+        let mut chunks = Vec::new();
+        for name in names.into_iter().filter(|name| name != MARK) {
+            while known.next_if(|(known, _)| *known < name).is_some() {}
+            let chunk = match known.next_if(|(known, _)| *known == name) {
+                Some((_, chunk)) => Some(chunk),
+                None => read(office, &name)?.map(|(_, chunk)| Arc::new(chunk)),
+            };
+            chunks.extend(chunk.map(|chunk| (name, chunk)));
+        }
+        self.chunks = chunks;
+        let mark = read(office, MARK)?;
+        (self.revision, self.through) =
+            mark.map_or((0, None), |(revision, mark)| (revision, mark.through));
+        Ok(())
+    }
+
+    pub fn seeds(&self) -> impl Iterator<Item = &Given> {
+        self.chunks.iter().flat_map(|(_, chunk)| &chunk.seeds)
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.chunks.iter().map(|(_, chunk)| chunk.seeds.len()).sum()
+    }
+
+    /// Papers that no robot has on its disk yet.
+    pub fn waiting(&self) -> impl Iterator<Item = &(String, Arc<Chunk>)> {
+        let is_given = |name: &String| self.through.as_ref().is_some_and(|last| name <= last);
+        (self.chunks.iter()).filter(move |(name, chunk)| !chunk.given && !is_given(name))
+    }
+
+    /// How many seeds are in them.
+    pub fn count_waiting(&self) -> usize {
+        self.waiting().map(|(_, chunk)| chunk.seeds.len()).sum()
+    }
+
+    /// The number of the next paper.
+    fn next(&self) -> usize {
+        let last = self.chunks.last().and_then(|(name, _)| {
+            let number: usize = name.strip_prefix(PAPERS)?.parse().ok()?;
+            Some(number)
+        });
+        last.map_or(0, |last| last + 1)
+    }
+}
+
+/// A paper with seeds, and its revision.
+pub fn read(office: &Office, name: &str) -> Result<Option<(u64, Chunk)>> {
+    office.read(name)
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -42,46 +143,188 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return Err(BadInput("no seed: expected URLs, or --file FILE".into()).into());
     }
     let office = Office::open(&arguments.place)?;
-    office.articles()?;
-    let added = add(&office, &seeds)?;
-    let known = seeds.len() - added;
+    let config = office.articles()?.config()?;
+    let Added { new, known, barred } = add(&office, &config, &seeds)?;
     let more = match known {
         0 => String::new(),
         known => format!("; {} known before", terminal::count(known as u64, "seed")),
     };
-    let added = terminal::count(added as u64, "seed");
-    Ok(terminal::print(&format!("{added} added{more}\n"))?)
+    let added = terminal::count(new as u64, "seed");
+    terminal::print(&format!("{added} added{more}\n"))?;
+    if barred.is_empty() {
+        return Ok(());
+    }
+    Err(BadInput(refusal(&barred)).into())
 }
 
-/// All papers with seeds, and their revisions.
-pub fn all(office: &Office) -> Result<Vec<(String, u64, Chunk)>> {
-    let papers = office.runtime.block_on(office.nats.papers("seeds."))?;
-    let read = papers.into_iter().map(|paper| {
-        let chunk = serde_json::from_slice(&paper.bytes)?;
-        Ok((paper.name, paper.revision, chunk))
-    });
-    read.collect()
+/// Which seeds are not taken, and why.
+pub fn refusal(barred: &[Barred]) -> String {
+    let count = terminal::count(barred.len() as u64, "seed");
+    let mut text = format!("{count} refused: by the fleet's configuration no robot would fetch");
+    text += if barred.len() == 1 { " it" } else { " them" };
+    for Barred { seed, why } in barred.iter().take(NAMED) {
+        let _ = write!(text, "\n  {}: {}", plain(seed.as_str()), plain(why));
+    }
+    if barred.len() > NAMED {
+        let _ = write!(text, "\n  and {} more", barred.len() - NAMED);
+    }
+    text
 }
 
-/// Writes down those that are new; says how many.
-pub fn add(office: &Office, seeds: &[Seed]) -> Result<usize> {
-    let before = all(office)?;
-    let mut known: HashSet<String> = (before.iter())
-        .flat_map(|(_, _, chunk)| chunk.seeds.iter().map(|seed| seed.url.clone()))
+/// What became of seeds.
+pub struct Added {
+    pub new: usize,
+    pub known: usize,
+    pub barred: Vec<Barred>,
+}
+
+/// Writes down those that are new and that robots may fetch: all of them, or none if there is no room.
+pub fn add(office: &Office, config: &Config, seeds: &[Seed]) -> Result<Added> {
+    let before = Papers::read(office)?;
+    let known: HashSet<&str> = before.seeds().map(|seed| seed.url.as_str()).collect();
+    let mut seen = HashSet::new();
+    let mut new: Vec<Seed> = (seeds.iter())
+        .filter(|seed| !known.contains(seed.url.as_str()) && seen.insert(&seed.url))
+        .cloned()
         .collect();
-    let new: Vec<Given> = (seeds.iter())
-        .filter(|seed| known.insert(seed.url.to_string()))
-        .map(|seed| Given {
+    let known = seeds.len() - new.len();
+    let mut all = robot::seeds::read_all(&before.seeds().cloned().collect::<Vec<_>>())?;
+    all.extend(new.iter().cloned());
+    let barred = barred_of(config, &all, &new).map_err(crate::crawl::explain)?;
+    let refused: HashSet<&url::Url> = barred.iter().map(|barred| &barred.seed).collect();
+    new.retain(|seed| !refused.contains(&seed.url));
+    let chunks = cut(&new);
+    let room = office.runtime.block_on(office.nats.room_for_papers())?;
+    check_room(&chunks, room)?;
+    let mut kept = 0;
+    for (number, chunk) in (before.next()..).zip(&chunks) {
+        let written = office.write(&format!("{PAPERS}{number:06}"), 0, chunk);
+        written.map_err(|error| {
+            let left = new.len() - kept;
+            anyhow!("{error}. {kept} seeds were added, {left} were not; seeds that are known are not added twice")
+        })?;
+        kept += chunk.seeds.len();
+    }
+    Ok(Added {
+        new: kept,
+        known,
+        barred,
+    })
+}
+
+/// In papers of which each can be kept.
+pub fn cut(seeds: &[Seed]) -> Vec<Chunk> {
+    let mut chunks: Vec<Chunk> = Vec::new();
+    let mut bytes = 0;
+    for seed in seeds {
+        let seed = Given {
             url: seed.url.to_string(),
             reach: seed.reach,
-        })
-        .collect();
-    for (number, seeds) in (before.len()..).zip(new.chunks(TOGETHER)) {
-        let chunk = Chunk {
-            seeds: seeds.to_vec(),
-            given: false,
         };
-        office.write(&format!("seeds.{number:06}"), 0, &chunk)?;
+        let size = size(&seed);
+        match chunks.last_mut() {
+            Some(last) if last.seeds.len() < TOGETHER && bytes + size <= BYTES => {
+                bytes += size;
+                last.seeds.push(seed);
+            }
+            _ => {
+                bytes = size;
+                chunks.push(Chunk {
+                    seeds: vec![seed],
+                    ..Chunk::default()
+                });
+            }
+        }
     }
-    Ok(new.len())
+    chunks
+}
+
+/// Bytes of a seed in a paper.
+fn size(seed: &Given) -> usize {
+    // a comma follows
+    serde_json::to_vec(seed).map_or(0, |bytes| bytes.len() + 1)
+}
+
+/// Refuses seeds for which there is no room.
+pub fn check_room(chunks: &[Chunk], room: Room) -> Result<()> {
+    let bytes = |chunk: &Chunk| FRAME + chunk.seeds.iter().map(|s| size(s) as u64).sum::<u64>();
+    let wanted: u64 = chunks.iter().map(bytes).sum();
+    let free = (room.most - room.most / KEPT_FREE).saturating_sub(room.taken);
+    if wanted <= free {
+        return Ok(());
+    }
+    let seeds: usize = chunks.iter().map(|chunk| chunk.seeds.len()).sum();
+    let fit = (seeds as u64).saturating_mul(free) / wanted;
+    Err(BadInput(format!(
+        "there is no room for {}, which take {wanted} bytes: the fleet has {free} bytes left for seeds, enough for \
+         about {fit} of them. None was added. Give fewer, or create a fleet with more --storage, under another name: \
+         seeds get a 36th part of it",
+        terminal::count(seeds as u64, "seed"),
+    ))
+    .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seeds(count: usize, length: usize) -> Vec<Seed> {
+        let url = |n: usize| format!("http://a.org/{n:0length$}").parse::<url::Url>();
+        (0..count).map(|n| url(n).unwrap().into()).collect()
+    }
+
+    #[test]
+    fn seeds_are_cut_by_number_and_by_bytes() {
+        let sizes = |seeds: &[Seed]| -> Vec<usize> {
+            let chunks = cut(seeds);
+            let bytes = chunks
+                .iter()
+                .map(|chunk| serde_json::to_vec(chunk).unwrap());
+            assert!(bytes.into_iter().all(|bytes| bytes.len() < BYTES + 64));
+            chunks.iter().map(|chunk| chunk.seeds.len()).collect()
+        };
+        assert_eq!(sizes(&seeds(4_500, 6)), [2_000, 2_000, 500]);
+        let long = sizes(&seeds(2_000, 8_000));
+        assert!(long.len() > 30, "{long:?}");
+        assert_eq!(long.iter().sum::<usize>(), 2_000);
+        assert!(cut(&[]).is_empty());
+    }
+
+    #[test]
+    fn without_room_nothing_is_promised() {
+        let chunks = cut(&seeds(1_000, 100));
+        let room = |taken| Room {
+            most: 8 << 20,
+            taken,
+        };
+        assert!(check_room(&chunks, room(0)).is_ok());
+        let error = check_room(&chunks, room(7_300_000)).unwrap_err();
+        assert!(error.is::<BadInput>());
+        assert!(error.to_string().contains("None was added"), "{error}");
+        assert!(error.to_string().contains("--storage"), "{error}");
+    }
+
+    #[test]
+    fn what_was_given_is_marked_beside_and_by_robots_of_version_0_2_in_the_paper() {
+        // as 0.2.0 wrote it
+        let old = r#"{"seeds":["http://a.org/"],"given":true}"#;
+        let old: Chunk = serde_json::from_str(old).unwrap();
+        let new = || Arc::new(cut(&seeds(3, 1)).remove(0));
+        let mut papers = Papers {
+            chunks: vec![
+                ("seeds.000000".into(), Arc::new(old)),
+                ("seeds.000001".into(), new()),
+                ("seeds.000002".into(), new()),
+            ],
+            ..Papers::default()
+        };
+        assert_eq!((papers.count(), papers.count_waiting()), (7, 6));
+        assert_eq!(papers.next(), 3);
+        papers.through = Some("seeds.000001".into());
+        assert_eq!(papers.count_waiting(), 3);
+        // and 0.2.0 reads the mark as a paper without seeds
+        let mark = serde_json::to_value(Chunk::mark("seeds.000001")).unwrap();
+        assert_eq!(mark["seeds"].as_array().map(Vec::len), Some(0));
+        assert_eq!(mark["given"], true);
+    }
 }

@@ -15,6 +15,9 @@ use std::io::IsTerminal;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+/// So many URLs are named that were given up.
+const NAMED: usize = 3;
+
 /// Show how the fleet is doing: robots, pages, what is under way between them.
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -46,10 +49,12 @@ pub struct Moves {
 pub struct View {
     pub fleet: String,
     pub nats: String,
-    /// Whether everything was fetched once, as all robots agreed.
+    /// Whether nothing is left to try, as all robots agreed.
     pub quiet: bool,
     pub seeds: usize,
     pub seeds_waiting: usize,
+    /// Times that it could not be written down that seeds were given.
+    pub seeds_unmarked: u64,
     pub dead_letters: u64,
     pub pages: u64,
     pub requests: u64,
@@ -57,6 +62,11 @@ pub struct View {
     pub in_custody: usize,
     /// URLs and rows that robots did not take from each other.
     pub refused: u64,
+    /// URLs whose names have no address that may be contacted, and some of them.
+    pub unresolved: u64,
+    pub given_up: Vec<String>,
+    /// Pages that robots at work tried and have no copy of.
+    pub untaken: u64,
     /// Times that robots divided a group by its links.
     pub divisions: u64,
     /// Servers that robots probed, to which they traced the route, and to which they found none.
@@ -102,7 +112,7 @@ impl View {
     pub fn look(office: &Office) -> Result<Self> {
         let picture = Picture::take(office)?;
         let robots = picture.robots(office);
-        let seeds = super::seed::all(office)?;
+        let seeds = super::seed::Papers::read(office)?;
         let dead = office.runtime.block_on(office.nats.dead_letters(0));
         let (dead_letters, _) = dead.map_err(|error| anyhow!("{error}"))?;
         let reports = || robots.iter().filter_map(|robot| robot.report.as_ref());
@@ -110,10 +120,9 @@ impl View {
             fleet: office.place.name.clone(),
             nats: office.place.nats.clone(),
             quiet: picture.keys.values().any(|keys| keys.quiet),
-            seeds: seeds.iter().map(|(_, _, chunk)| chunk.seeds.len()).sum(),
-            seeds_waiting: (seeds.iter().filter(|(_, _, chunk)| !chunk.given))
-                .map(|(_, _, chunk)| chunk.seeds.len())
-                .sum(),
+            seeds: seeds.count(),
+            seeds_waiting: seeds.count_waiting(),
+            seeds_unmarked: reports().map(|report| report.seeds_unmarked).sum(),
             dead_letters,
             pages: reports().map(|report| report.status.pages_fetched).sum(),
             requests: reports().map(|report| report.status.requests).sum(),
@@ -121,6 +130,14 @@ impl View {
             in_custody: reports().map(|report| report.in_custody).sum(),
             refused: (reports())
                 .map(|report| report.status.refused_from_peers + report.tally.refused)
+                .sum(),
+            unresolved: reports().map(|report| report.tally.unresolved).sum(),
+            given_up: (reports().flat_map(|report| &report.given_up))
+                .take(NAMED)
+                .cloned()
+                .collect(),
+            untaken: (reports())
+                .map(|report| report.status.new_waiting + report.status.pages_gone)
                 .sum(),
             divisions: reports().map(|report| report.tally.divisions).sum(),
             probed: reports().map(|report| report.probed).sum(),
@@ -176,8 +193,32 @@ impl View {
                 grouped(self.untraced as usize),
             );
         }
+        if self.unresolved > 0 {
+            let some: Vec<String> = self.given_up.iter().map(|url| plain(url)).collect();
+            let some = if some.is_empty() {
+                String::new()
+            } else {
+                format!(", such as {}", some.join(", "))
+            };
+            let urls = count(self.unresolved, "URL");
+            let _ = writeln!(
+                text,
+                "given up   {urls}: no address that may be contacted{some}"
+            );
+        }
+        if self.seeds_unmarked > 0 {
+            let times = count(self.seeds_unmarked, "time");
+            let _ = writeln!(
+                text,
+                "marks      {times} it could not be written down that seeds were given: robots' logs say why"
+            );
+        }
         if self.quiet {
-            let _ = writeln!(text, "once       everything was fetched");
+            let failed = match self.untaken + self.unresolved {
+                0 => String::new(),
+                failed => format!("; {} could not be fetched", count(failed, "URL")),
+            };
+            let _ = writeln!(text, "once       everything was tried{failed}");
         }
         if self.robots.is_empty() {
             text.push_str("\nno robot has joined yet: evercrawl fleet join --as NAME --in GROUP\n");

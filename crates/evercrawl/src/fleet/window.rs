@@ -63,14 +63,9 @@ impl Source for Seen {
     fn look(&self) -> Result<Fleet> {
         let office = &*self.0;
         let picture = Picture::take(office)?;
-        let seeds = seed::all(office)?;
+        let seeds = seed::Papers::read(office)?;
         let dead = office.runtime.block_on(office.nats.dead_letters(0));
         let (dead_letters, _) = dead.map_err(|error| anyhow!("{error}"))?;
-        let count = |only_waiting: bool| {
-            let chunks = seeds.iter().map(|(_, _, chunk)| chunk);
-            let some = chunks.filter(|chunk| !only_waiting || !chunk.given);
-            some.map(|chunk| chunk.seeds.len()).sum()
-        };
         let mut robots: Vec<Robot> = (picture.robots(office).into_iter())
             .map(|shown| robot(&picture, shown))
             .collect();
@@ -79,8 +74,8 @@ impl Source for Seen {
         Ok(Fleet {
             engine: office.place.nats.clone(),
             once: picture.keys.values().any(|keys| keys.quiet),
-            seeds: count(false),
-            seeds_waiting: count(true),
+            seeds: seeds.count(),
+            seeds_waiting: seeds.count_waiting(),
             dead_letters,
             tree: group(&picture, TOP, String::new(), 0),
             robots,

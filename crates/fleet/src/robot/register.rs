@@ -23,7 +23,12 @@ pub(super) struct Register {
     unlogged: BTreeSet<Text>,
     /// What other registrars said.
     pub hints: BTreeMap<Text, IpAddr>,
+    /// Names without a server, and URLs that were given up with them: as many as are remembered.
+    given_up: BTreeSet<(Text, Text)>,
 }
+
+/// Most URLs that are remembered after they were given up.
+const REMEMBERED: usize = 1_000;
 
 impl Robot {
     /// A URL whose name is in a register of ours.
@@ -72,6 +77,7 @@ impl Robot {
             return self.no_server(name, asked);
         };
         self.register.bindings.insert(name.clone(), server);
+        self.register.given_up.retain(|(known, _)| known != name);
         self.register.unlogged.insert(name.clone());
         self.draft.records.push(Record::Bound(name.clone(), server));
         self.draft.after.push(After::Bound(name.clone()));
@@ -85,6 +91,13 @@ impl Robot {
         }
         let dropped = self.register.waiting.remove(name).unwrap_or_default();
         self.tally.unresolved += dropped.len() as u64;
+        // what robots ask each other is no page
+        for parcel in dropped.into_iter().filter(|one| one.errand.is_none()) {
+            if self.register.given_up.len() < REMEMBERED {
+                let entry = (parcel.name, parcel.url);
+                self.register.given_up.insert(entry);
+            }
+        }
         self.draft.records.push(Record::Dispatched(name.clone()));
     }
 
@@ -169,6 +182,11 @@ impl Robot {
     /// The server that a register of this robot bound a name to.
     pub fn bound(&self, name: &str) -> Option<IpAddr> {
         self.register.bindings.get(name).copied()
+    }
+
+    /// URLs that were given up lately because their names have no server.
+    pub fn given_up(&self) -> impl Iterator<Item = &str> {
+        self.register.given_up.iter().map(|(_, url)| &**url)
     }
 
     /// The server of a name, as far as the robot may rely on it.

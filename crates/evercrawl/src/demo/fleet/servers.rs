@@ -206,12 +206,23 @@ fn program() -> Result<PathBuf> {
         .map_or_else(|| Path::new(&home).join(".cache"), PathBuf::from);
     let named = std::env::var_os("EVERCRAWL_NATS_SERVER").map(PathBuf::from);
     let fetched = cache.join("evercrawl/nats-server");
-    let candidates = [named, Some("nats-server".into()), Some(fetched)];
     let runs = |program: &PathBuf| {
         let version = Command::new(program).arg("--version").output();
         version.is_ok_and(|output| output.status.success())
     };
-    candidates.into_iter().flatten().find(runs).ok_or_else(|| {
+    // whoever names one wants no other
+    if let Some(named) = named {
+        if runs(&named) {
+            return Ok(named);
+        }
+        let text = format!(
+            "EVERCRAWL_NATS_SERVER = {}: expected a nats-server that answers to --version",
+            named.display()
+        );
+        return Err(BadInput(text).into());
+    }
+    let candidates = ["nats-server".into(), fetched];
+    candidates.into_iter().find(runs).ok_or_else(|| {
         BadInput(
             "there is no nats-server on this machine. scripts/get-nats-server fetches one (Debian, Ubuntu); \
              otherwise see https://nats.io/download, and put it on the PATH or set EVERCRAWL_NATS_SERVER to it"

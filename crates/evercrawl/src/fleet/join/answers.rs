@@ -27,9 +27,12 @@ const MEASURED: usize = 64;
 const SERVERS: usize = 500;
 const HOSTS: usize = 3;
 
+/// Most URLs that are named of those that were given up.
+const GIVEN_UP: usize = 10;
+
 /// Where questions are answered.
 pub struct Desk {
-    shown: Arc<Mutex<Status>>,
+    shown: Arc<Mutex<(Status, u64)>>,
     clerk: Arc<Clerk>,
     task: JoinHandle<()>,
 }
@@ -50,7 +53,7 @@ impl Desk {
     ) -> Result<Self> {
         let asked = office.runtime.block_on(office.nats.questions(robot));
         let mut asked = asked.map_err(|error| anyhow!("{error}"))?;
-        let shown = Arc::new(Mutex::new(Status::default()));
+        let shown = Arc::new(Mutex::default());
         let clerk = Arc::new(Clerk {
             name: name.to_owned(),
             robot,
@@ -74,8 +77,8 @@ impl Desk {
     }
 
     /// How the crawl goes by now.
-    pub fn show(&self, status: Status) {
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = status;
+    pub fn show(&self, status: Status, seeds_unmarked: u64) {
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = (status, seeds_unmarked);
     }
 
     /// What it tells whoever asks for it.
@@ -103,7 +106,8 @@ struct Clerk {
     nats: bus::nats::Nats,
     sight: Sight,
     prober: Prober,
-    shown: Arc<Mutex<Status>>,
+    /// How the crawl goes, and how often it could not be written down that seeds were given.
+    shown: Arc<Mutex<(Status, u64)>>,
     leave: Sender<Input>,
     began: Instant,
 }
@@ -132,20 +136,21 @@ impl Clerk {
     }
 
     fn report(&self) -> Report {
-        let status = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let (probed, traced) = (self.prober.distances.tally(), self.prober.traces.tally());
         let mut report = Report {
             robot: self.name.clone(),
             seconds: self.began.elapsed().as_secs_f64(),
             engine: Engine::from(self.nats.tally()),
-            status: status.clone(),
+            status: shown.0.clone(),
+            seeds_unmarked: shown.1,
             probed: probed.measured,
             traced: traced.measured,
             untraced: traced.failed,
             unmeasured: probed.refused + traced.refused,
             ..Report::default()
         };
-        drop(status);
+        drop(shown);
         self.sight.look(|seam| {
             let protocol = seam.protocol();
             for (unit, hold) in protocol.holds() {
@@ -164,6 +169,9 @@ impl Clerk {
             report.in_custody = protocol.in_custody();
             report.allowed = purse::allowed(protocol);
             report.tally = protocol.tally().into();
+            report.given_up = (protocol.given_up().take(GIVEN_UP))
+                .map(str::to_owned)
+                .collect();
             report.standing = protocol.standing();
             report.probes = protocol.probes();
             let (traces, dropped) = protocol.traces();

@@ -3,11 +3,11 @@
 //! Streams are made anew, and what people wrote down is written again: articles, groups, robots, seeds. What the
 //! robots said themselves (plans, leases, logs, URLs under way) they say again by their protocol.
 
-use super::seeds::Kept;
 use crate::crawl::warn;
 use crate::fleet::articles::Articles;
 use crate::fleet::groups::{self, Groups};
 use crate::fleet::office::{Member, Office};
+use crate::fleet::seed::{Chunk, MARK, Papers};
 use anyhow::{Result, anyhow};
 use fleet::identity::GroupId;
 
@@ -16,8 +16,10 @@ pub struct Warden<'a> {
     articles: &'a Articles,
     member: Member,
     groups: Groups,
-    seeds: Vec<Kept>,
+    seeds: Papers,
     complained: bool,
+    /// The robot's group was removed, and that was said.
+    outcast: bool,
 }
 
 impl<'a> Warden<'a> {
@@ -27,8 +29,9 @@ impl<'a> Warden<'a> {
             articles,
             member,
             groups: Groups::default(),
-            seeds: Vec::new(),
+            seeds: Papers::default(),
             complained: false,
+            outcast: false,
         }
     }
 
@@ -38,12 +41,20 @@ impl<'a> Warden<'a> {
     }
 
     /// What is written down at present.
-    pub fn remember(&mut self, seeds: Vec<Kept>) {
+    pub fn remember(&mut self, seeds: &Papers, json: bool) {
         if let Ok((_, groups)) = self.office.groups()
             && !groups.groups.is_empty()
         {
+            let own = &self.member.group;
+            let is_out = groups.named(own).is_err();
+            if is_out && !std::mem::replace(&mut self.outcast, is_out) {
+                let text = format!(
+                    "the group {own} was removed from the fleet: others take over its share, and this robot gets none"
+                );
+                warn(json, &text);
+            }
             self.groups = groups;
-            self.seeds = seeds;
+            self.seeds = seeds.clone();
         } else {
             self.look(false);
         }
@@ -85,8 +96,11 @@ impl<'a> Warden<'a> {
             groups::found_again(office, GroupId(group.id), group.above.map(GroupId))?;
             groups::charter(office, &self.groups, GroupId(group.id), |_| ())?;
         }
-        for (name, _, chunk) in &self.seeds {
-            self.say(name, chunk)?;
+        for (name, chunk) in &self.seeds.chunks {
+            self.say(name, &**chunk)?;
+        }
+        if let Some(through) = &self.seeds.through {
+            self.say(MARK, &Chunk::mark(through))?;
         }
         self.say(&Member::paper(&self.member.name), &self.member)?;
         self.say("fleet", self.articles)?;
