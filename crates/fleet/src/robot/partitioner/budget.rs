@@ -11,10 +11,18 @@ use crate::plan::{Plan, Standing};
 /// Shares are looked at again after this.
 const ROUND: Millis = 20_000;
 
+/// Whoever wants nothing yet has this part of an even share all the same: until a new share may be used, twice the window
+/// passes, and whoever finds something should not be silent for so long.
+const TO_BEGIN: u32 = 20;
+
 /// Whole requests for each member: what it wants at the price at which all together want no more
-/// than there is, the rounding to the largest remainders. What is left is for those who want nothing yet, so that
-/// whoever finds something need not wait for the next round.
+/// than there is, the rounding to the largest remainders. What is left is for those who want nothing yet.
 pub fn divide(total: u32, demands: &[(Member, Curve)], window: f64) -> BTreeMap<Member, u32> {
+    let is_idle = |curve: &Curve| curve.most() == 0.0;
+    let idlers = demands.iter().filter(|(_, curve)| is_idle(curve)).count() as u32;
+    let even = total / demands.len().max(1) as u32;
+    let least = (even / TO_BEGIN).max(1).min(even);
+    let total = total - least * idlers;
     let mut sum = Curve::default();
     for (_, demand) in demands {
         sum.add(demand);
@@ -35,19 +43,19 @@ pub fn divide(total: u32, demands: &[(Member, Curve)], window: f64) -> BTreeMap<
             left -= 1;
         }
     }
+    let mut shares: BTreeMap<Member, u32> = (shares.into_iter())
+        .map(|(_, member, n)| (member, n))
+        .collect();
     // of curves that are met in full; elsewhere the rest is an error of rounding
-    let idle =
-        |member: Member| (demands.iter()).any(|(m, curve)| *m == member && curve.most() == 0.0);
-    let idlers = shares.iter().filter(|share| idle(share.1)).count() as u32;
-    if clearing.is_all() && idlers > 0 {
-        for share in shares.iter_mut().filter(|share| idle(share.1)) {
-            share.2 += left / idlers;
-        }
+    let spare = if clearing.is_all() {
+        left / idlers.max(1)
+    } else {
+        0
+    };
+    for (member, _) in demands.iter().filter(|(_, curve)| is_idle(curve)) {
+        shares.insert(*member, least + spare);
     }
     shares
-        .into_iter()
-        .map(|(_, member, n)| (member, n))
-        .collect()
 }
 
 impl Robot {
