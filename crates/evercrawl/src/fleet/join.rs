@@ -472,25 +472,14 @@ impl Work<'_> {
             if let Ok(mut figures) = figures.lock() {
                 *figures = metrics::of_robot(&desk.report());
             }
-            match seeds.look(&config, &crawl) {
-                Ok(Some(papers)) => warden.remember(papers, json),
-                Ok(None) => {}
-                Err(error) => {
-                    // the next look may go better
-                    tracing::debug!(%error, "seeds");
-                    warden.look(json);
-                }
-            }
+            warden.hear(seeds.look(&config, &crawl), json);
             std::thread::sleep(LOOK);
         }
         let lost = crawl.lost_share();
         let status = crawl
             .wait()
             .map_err(|what| anyhow!("the robot ended: {what}"))?;
-        let given_up: Option<Vec<String>> = sight.look(|seam| {
-            let urls = seam.protocol().given_up();
-            urls.map(str::to_owned).collect()
-        });
+        let given_up = seeds.given_up();
         drop(desk);
         if lost && !stop.load(Ordering::Relaxed) {
             journal.tell("lost its share: it was away longer than its lease, or was evicted");
@@ -513,7 +502,7 @@ impl Work<'_> {
             return Err(Interrupted.into());
         }
         if self.arguments.once {
-            list_missing_in_fleet(config, &given_up.unwrap_or_default(), json)?;
+            list_missing_in_fleet(config, &given_up, json)?;
         }
         Ok(End::Over)
     }

@@ -189,6 +189,15 @@ impl Robot {
         self.register.given_up.iter().map(|(_, url)| &**url)
     }
 
+    /// Whether a name is in a register of this robot, and all that waited for its server was given up.
+    pub fn lacks_server(&self, name: &str) -> bool {
+        let register = &self.register;
+        let held = self.units.get(&Unit::register_of(name));
+        matches!(held, Some(Hold::Own { .. }))
+            && !register.bindings.contains_key(name)
+            && !register.waiting.contains_key(name)
+    }
+
     /// The server of a name, as far as the robot may rely on it.
     pub(super) fn server_of(&self, name: &Text) -> Option<IpAddr> {
         let register = &self.register;

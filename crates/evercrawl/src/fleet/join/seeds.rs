@@ -9,6 +9,7 @@ use fleet::parcel::Parcel;
 use robot::config::{Config, Seed};
 use robot::seeds::SeedList;
 use robot::{Crawl, Sight};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant, SystemTime};
 use url::Url;
 
@@ -62,6 +63,21 @@ impl<'a> Seeds<'a> {
     /// How often it could not be written down that seeds were given.
     pub fn unmarked(&self) -> u64 {
         self.unmarked
+    }
+
+    /// At the end: URLs without a server, and seeds that an earlier life of the robot gave up.
+    pub fn given_up(&self) -> BTreeSet<String> {
+        let told = self.sight.look(|seam| {
+            let protocol = seam.protocol();
+            let mut urls: BTreeSet<String> = protocol.given_up().map(str::to_owned).collect();
+            if protocol.quiet() {
+                let seeds = self.papers.seeds().filter_map(parcel);
+                let lost = seeds.filter(|seed| protocol.lacks_server(&seed.name));
+                urls.extend(lost.map(|seed| seed.url.to_string()));
+            }
+            urls
+        });
+        told.unwrap_or_default()
     }
 
     /// Looks whether there are more, and gives those that nobody gave. Says what there is, if it was read.
@@ -122,6 +138,8 @@ impl<'a> Seeds<'a> {
             Ok(revision) => {
                 self.papers.through = Some(given.clone());
                 self.papers.revision = revision;
+                // the next ones at once: a pause might look like the end
+                self.next = Instant::now();
             }
             // somebody else gives them as well, and was first
             Err(PaperError::Changed) => {}
