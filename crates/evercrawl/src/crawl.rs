@@ -16,7 +16,7 @@ use ground::Seconds;
 use robot::config::{Config, Limits, Seed};
 use robot::seeds::SeedList;
 use robot::{Mended, StartError, Until};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -249,11 +249,7 @@ fn list_missing(mut config: Config, json: bool) -> Result<()> {
 }
 
 /// The same for a robot of a fleet.
-pub fn list_missing_in_fleet(
-    mut config: Config,
-    given_up: &BTreeSet<String>,
-    json: bool,
-) -> Result<()> {
+pub fn list_missing_in_fleet(mut config: Config, given_up: &[String], json: bool) -> Result<()> {
     config.seeds = SeedList::of(&config)?.all(&config);
     let mut missing = missing::Missing::find_in_fleet(&config.data.0, &config)?;
     missing.add_given_up(given_up);

@@ -6,7 +6,7 @@ use frontier::scope::Scope;
 use robot::config::Config;
 use robot::offline;
 use serde::Serialize;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::path::Path;
 use storage::{HostId, PageBrief, PageId, PageState, Reader};
@@ -83,7 +83,7 @@ impl Missing {
     }
 
     /// URLs that have no row, because their names have no server.
-    pub fn add_given_up(&mut self, urls: &BTreeSet<String>) {
+    pub fn add_given_up(&mut self, urls: &[String]) {
         self.count += urls.len() as u64;
         self.pages.extend(urls.iter().map(|url| MissingPage {
             url: url.clone(),

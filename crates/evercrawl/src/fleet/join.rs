@@ -479,7 +479,10 @@ impl Work<'_> {
         let status = crawl
             .wait()
             .map_err(|what| anyhow!("the robot ended: {what}"))?;
-        let given_up = seeds.given_up();
+        let given_up = sight.look(|seam| {
+            let urls = seam.protocol().given_up();
+            urls.map(str::to_owned).collect::<Vec<_>>()
+        });
         drop(desk);
         if lost && !stop.load(Ordering::Relaxed) {
             journal.tell("lost its share: it was away longer than its lease, or was evicted");
@@ -502,7 +505,7 @@ impl Work<'_> {
             return Err(Interrupted.into());
         }
         if self.arguments.once {
-            list_missing_in_fleet(config, &given_up, json)?;
+            list_missing_in_fleet(config, &given_up.unwrap_or_default(), json)?;
         }
         Ok(End::Over)
     }

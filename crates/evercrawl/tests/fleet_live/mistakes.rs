@@ -139,24 +139,44 @@ fn seeds_that_nobody_would_fetch_are_refused_and_those_given_up_are_told() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "1 seed added\n");
 
     // names that have no address show only when they are looked up
+    let text = CONFIGURATION.replace("seeds = [\"http://127.0.99.1:9/\"]\n", "");
+    std::fs::write(directory.join("crawl.toml"), text).unwrap();
+    let mut lost = init(&nats, &SMALL);
+    lost[4] = "lost";
+    done(directory, &lost);
     done(directory, &["seed", "http://nowhere.invalid/"]);
-    let mut robots = Robots(Vec::new());
-    let child = join(directory, "robot-1", &["--once"]);
-    robots.0.push(("robot-1".to_owned(), child));
-    let mut told = String::new();
-    let mut ended = None;
-    wait("the end", directory, || {
-        let text = done(directory, &["status"]);
-        if text.contains("given up   1 URL") {
-            told = text;
+    // the next life knows as well
+    for life in ["first", "second"] {
+        let child = join(directory, "robot-1", &["--once", "--for", "90s"]);
+        let mut robots = Robots(vec![("robot-1".to_owned(), child)]);
+        let mut told = String::new();
+        let mut ended = None;
+        wait("the end", directory, || {
+            let text = done(directory, &["status"]);
+            if text.contains("given up   1 URL") {
+                told = text;
+            }
+            ended = robots.0[0].1.try_wait().unwrap();
+            ended.is_some()
+        });
+        let log = std::fs::read_to_string(directory.join("robot-1.log")).unwrap();
+        assert_eq!(
+            ended.and_then(|status| status.code()),
+            Some(1),
+            "{life}: {log}"
+        );
+        assert!(
+            log.contains("missing: http://nowhere.invalid/"),
+            "{life}: {log}"
+        );
+        assert!(
+            !log.contains("others take over"),
+            "{life}: it ended by itself"
+        );
+        if life == "first" {
+            assert!(told.contains("http://nowhere.invalid/"), "{told}\n{log}");
         }
-        ended = robots.0[0].1.try_wait().unwrap();
-        ended.is_some()
-    });
-    let log = std::fs::read_to_string(directory.join("robot-1.log")).unwrap();
-    assert_eq!(ended.and_then(|status| status.code()), Some(1), "{log}");
-    assert!(log.contains("missing: http://nowhere.invalid/"), "{log}");
-    assert!(told.contains("http://nowhere.invalid/"), "{told}\n{log}");
+    }
     let once = done(directory, &["status"]);
     assert!(once.contains("once       everything was tried"), "{once}");
 }

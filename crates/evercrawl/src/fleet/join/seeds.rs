@@ -9,7 +9,6 @@ use fleet::parcel::Parcel;
 use robot::config::{Config, Seed};
 use robot::seeds::SeedList;
 use robot::{Crawl, Sight};
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant, SystemTime};
 use url::Url;
 
@@ -63,21 +62,6 @@ impl<'a> Seeds<'a> {
     /// How often it could not be written down that seeds were given.
     pub fn unmarked(&self) -> u64 {
         self.unmarked
-    }
-
-    /// At the end: URLs without a server, and seeds that an earlier life of the robot gave up.
-    pub fn given_up(&self) -> BTreeSet<String> {
-        let told = self.sight.look(|seam| {
-            let protocol = seam.protocol();
-            let mut urls: BTreeSet<String> = protocol.given_up().map(str::to_owned).collect();
-            if protocol.quiet() {
-                let seeds = self.papers.seeds().filter_map(parcel);
-                let lost = seeds.filter(|seed| protocol.lacks_server(&seed.name));
-                urls.extend(lost.map(|seed| seed.url.to_string()));
-            }
-            urls
-        });
-        told.unwrap_or_default()
     }
 
     /// Looks whether there are more, and gives those that nobody gave. Says what there is, if it was read.
