@@ -74,7 +74,11 @@ impl Credentials {
             error,
         })?;
         if text.contains("-----BEGIN NATS USER JWT-----") {
-            return Ok(Self::Signed(Secret(text)));
+            // its seed is needed as well
+            return match Self::seed(&text) {
+                Some(_) => Ok(Self::Signed(Secret(text))),
+                None => Err(AccessError::NoSeed(path.to_owned())),
+            };
         }
         Self::seed(&text).ok_or_else(|| AccessError::NoSeed(path.to_owned()))
     }
@@ -180,6 +184,11 @@ mod tests {
         std::fs::write(&path, &damaged).expect("a file");
         let error = Credentials::from_file(&path).expect_err("no seed");
         assert!(error.to_string().contains("robot.nk") && !error.to_string().contains(&damaged));
+        let signed = |seed: &str| format!("-----BEGIN NATS USER JWT-----\neyJ0\n{seed}\n");
+        std::fs::write(&path, signed(&damaged)).expect("a file");
+        assert!(Credentials::from_file(&path).is_err());
+        std::fs::write(&path, signed(A_SEED)).expect("a file");
+        assert!(Credentials::from_file(&path).is_ok());
         for wrong in ["", " , ", "http://a", "nats://", "nats://a b", "nats://a/x"] {
             assert!(Access::new(wrong).is_err(), "{wrong}");
         }

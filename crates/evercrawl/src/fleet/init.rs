@@ -92,7 +92,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let seeds = robot::seeds::read_all(&config.seeds).map_err(explain)?;
     let room = Room {
         most: articles.layout().key_bytes,
-        taken: 0,
+        // its papers and those of its groups come first
+        taken: articles.config.len() as u64 + (64 << 10),
     };
     seed::check_room(&seed::cut(&seeds), room)?;
     let office = Office::connect(&place, "operator", articles.layout(), arguments.allow_old)?;

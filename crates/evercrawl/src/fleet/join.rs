@@ -504,24 +504,16 @@ impl Work<'_> {
             if let Ok(mut figures) = figures.lock() {
                 *figures = metrics::of_robot(&desk.report());
             }
-            match seeds.look(&config, &crawl) {
-                Ok(Some(papers)) => warden.remember(papers, json),
-                Ok(None) => {}
-                Err(error) => {
-                    // the next look may go better
-                    tracing::debug!(%error, "seeds");
-                    warden.look(json);
-                }
-            }
+            warden.hear(seeds.look(&config, &crawl), json);
             std::thread::sleep(LOOK);
         }
         let lost = crawl.lost();
         let status = crawl
             .wait()
             .map_err(|what| anyhow!("the robot ended: {what}"))?;
-        let given_up: Option<Vec<String>> = sight.look(|seam| {
+        let given_up = sight.look(|seam| {
             let urls = seam.protocol().given_up();
-            urls.map(str::to_owned).collect()
+            urls.map(str::to_owned).collect::<Vec<_>>()
         });
         drop(desk);
         if lost.is_some() && !stop.load(Ordering::Relaxed) {

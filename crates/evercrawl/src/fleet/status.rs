@@ -220,9 +220,13 @@ impl View {
             };
             let _ = writeln!(text, "once       everything was tried{failed}");
         }
+        text + &self.table()
+    }
+
+    /// Robot by robot.
+    fn table(&self) -> String {
         if self.robots.is_empty() {
-            text.push_str("\nno robot has joined yet: evercrawl fleet join --as NAME --in GROUP\n");
-            return text;
+            return "\nno robot has joined yet: evercrawl fleet join --as NAME --in GROUP\n".into();
         }
         let columns = [
             ("robot", true),
@@ -256,8 +260,7 @@ impl View {
                 row
             })
             .collect();
-        text.push('\n');
-        text + &terminal::table(&columns, &rows)
+        "\n".to_owned() + &terminal::table(&columns, &rows)
     }
 }
 

@@ -314,6 +314,15 @@ fn what_cannot_be_is_said_before_anything_is_done() {
         assert!(errors.contains(said), "{arguments:?}: {errors}");
         assert!(!errors.contains("u:p"), "{errors}");
     }
+    // whoever names a server gets no other
+    let output = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+        .args(["fleet", "demo"])
+        .env("EVERCRAWL_NATS_SERVER", "/nonexistent")
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("/nonexistent"), "{errors}");
     // nobody there: a failure, not bad input
     let output = fleet(
         directory,

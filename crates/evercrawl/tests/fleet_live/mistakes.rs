@@ -2,6 +2,8 @@
 
 use crate::{LIMIT, Nats, Robots, done, fleet};
 use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -137,24 +139,44 @@ fn seeds_that_nobody_would_fetch_are_refused_and_those_given_up_are_told() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "1 seed added\n");
 
     // names that have no address show only when they are looked up
+    let text = CONFIGURATION.replace("seeds = [\"http://127.0.99.1:9/\"]\n", "");
+    std::fs::write(directory.join("crawl.toml"), text).unwrap();
+    let mut lost = init(&nats, &SMALL);
+    lost[4] = "lost";
+    done(directory, &lost);
     done(directory, &["seed", "http://nowhere.invalid/"]);
-    let mut robots = Robots(Vec::new());
-    let child = join(directory, "robot-1", &["--once"]);
-    robots.0.push(("robot-1".to_owned(), child));
-    let mut told = String::new();
-    let mut ended = None;
-    wait("the end", directory, || {
-        let text = done(directory, &["status"]);
-        if text.contains("given up   1 URL") {
-            told = text;
+    // the next life knows as well
+    for life in ["first", "second"] {
+        let child = join(directory, "robot-1", &["--once", "--for", "90s"]);
+        let mut robots = Robots(vec![("robot-1".to_owned(), child)]);
+        let mut told = String::new();
+        let mut ended = None;
+        wait("the end", directory, || {
+            let text = done(directory, &["status"]);
+            if text.contains("given up   1 URL") {
+                told = text;
+            }
+            ended = robots.0[0].1.try_wait().unwrap();
+            ended.is_some()
+        });
+        let log = std::fs::read_to_string(directory.join("robot-1.log")).unwrap();
+        assert_eq!(
+            ended.and_then(|status| status.code()),
+            Some(1),
+            "{life}: {log}"
+        );
+        assert!(
+            log.contains("missing: http://nowhere.invalid/"),
+            "{life}: {log}"
+        );
+        assert!(
+            !log.contains("others take over"),
+            "{life}: it ended by itself"
+        );
+        if life == "first" {
+            assert!(told.contains("http://nowhere.invalid/"), "{told}\n{log}");
         }
-        ended = robots.0[0].1.try_wait().unwrap();
-        ended.is_some()
-    });
-    let log = std::fs::read_to_string(directory.join("robot-1.log")).unwrap();
-    assert_eq!(ended.and_then(|status| status.code()), Some(1), "{log}");
-    assert!(log.contains("missing: http://nowhere.invalid/"), "{log}");
-    assert!(told.contains("http://nowhere.invalid/"), "{told}\n{log}");
+    }
     let once = done(directory, &["status"]);
     assert!(once.contains("once       everything was tried"), "{once}");
 }
@@ -254,4 +276,65 @@ fn a_robot_that_never_worked_goes_off_the_list_and_one_without_a_group_says_so()
         let log = std::fs::read_to_string(directory.join("robot-1.log")).unwrap();
         log.contains("the group braga was removed")
     });
+}
+
+/// Whoever can reach the server may write this.
+fn publish(nats: &Nats, messages: impl Iterator<Item = (String, Vec<u8>)>) {
+    let mut stream = TcpStream::connect(nats.address.trim_start_matches("nats://")).unwrap();
+    let mut all = b"CONNECT {\"verbose\":false}\r\n".to_vec();
+    for (subject, bytes) in messages {
+        all.extend(format!("PUB {subject} {}\r\n", bytes.len()).into_bytes());
+        all.extend(bytes);
+        all.extend(b"\r\n");
+    }
+    all.extend(b"PING\r\n");
+    stream.write_all(&all).unwrap();
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    assert_eq!(
+        lines.find(|line| !line.starts_with("INFO")).unwrap(),
+        "PONG"
+    );
+}
+
+#[test]
+fn seeds_whose_mark_cannot_be_written_are_given_once_and_that_is_told() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path();
+    let Some(nats) = Nats::start(directory) else {
+        return;
+    };
+    let text = CONFIGURATION.replace("seeds = [\"http://127.0.99.1:9/\"]\n", "");
+    std::fs::write(directory.join("crawl.toml"), text).unwrap();
+    done(directory, &init(&nats, &SMALL));
+    let mut robots = Robots(Vec::new());
+    robots
+        .0
+        .push(("robot-1".to_owned(), join(directory, "robot-1", &[])));
+    wait("the robot", directory, || {
+        let log = std::fs::read_to_string(directory.join("robot-1.log")).unwrap();
+        log.contains("no seeds yet")
+    });
+    // a paper as version 0.2 writes it, and then nothing fits any more
+    let seeds = b"{\"seeds\":[\"http://127.0.99.1:9/\"],\"given\":false}".to_vec();
+    let sizes = [(60_000, 200), (1_000, 100), (10, 500)];
+    let junk = sizes.into_iter().flat_map(|(bytes, many)| {
+        (0..many).map(move |n| {
+            (
+                format!("$KV.web_papers.junk.{bytes}-{n}"),
+                vec![b'x'; bytes],
+            )
+        })
+    });
+    let paper = ("$KV.web_papers.seeds.000000".to_owned(), seeds);
+    publish(&nats, std::iter::once(paper).chain(junk));
+    let mut told = Value::Null;
+    wait("two failures", directory, || {
+        told = status(directory);
+        told["seeds_unmarked"].as_u64() >= Some(2)
+    });
+    assert_eq!(told["seeds_waiting"], 1, "{told}");
+    let text = done(directory, &["status"]);
+    assert!(text.contains("could not be written down"), "{text}");
+    let log = std::fs::read_to_string(directory.join("robot-1.log")).unwrap();
+    assert!(log.contains("maximum bytes exceeded"), "{log}");
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::numbering::{Numbering, forget_marks};
 use super::pump::{Entry, replicated};
+use super::quiet::is_work;
 use super::{Hold, Level, Robot, Start};
 use crate::counts::Observation;
 use crate::identity::Unit;
@@ -34,7 +35,7 @@ impl Robot {
                     Record::Held(unit) => {
                         held.insert(*unit);
                     }
-                    Record::Admit(_) | Record::Row(..) => self.work.taken += 1,
+                    record if is_work(record) => self.work.taken += 1,
                     Record::Handed(unit) => {
                         held.remove(unit);
                         if let Unit::Register(number) = unit {

@@ -30,6 +30,16 @@ pub(super) struct Register {
 /// Most URLs that are remembered after they were given up.
 const REMEMBERED: usize = 1_000;
 
+impl Register {
+    fn give_up(&mut self, parcels: Vec<Parcel>) {
+        // what robots ask each other is no page
+        let pages = parcels.into_iter().filter(|one| one.errand.is_none());
+        let room = REMEMBERED.saturating_sub(self.given_up.len());
+        let entries = pages.map(|page| (page.name, page.url)).take(room);
+        self.given_up.extend(entries);
+    }
+}
+
 impl Robot {
     /// A URL whose name is in a register of ours.
     pub(super) fn register_parcel(&mut self, mut parcel: Parcel) {
@@ -77,7 +87,6 @@ impl Robot {
             return self.no_server(name, asked);
         };
         self.register.bindings.insert(name.clone(), server);
-        self.register.given_up.retain(|(known, _)| known != name);
         self.register.unlogged.insert(name.clone());
         self.draft.records.push(Record::Bound(name.clone(), server));
         self.draft.after.push(After::Bound(name.clone()));
@@ -91,13 +100,7 @@ impl Robot {
         }
         let dropped = self.register.waiting.remove(name).unwrap_or_default();
         self.tally.unresolved += dropped.len() as u64;
-        // what robots ask each other is no page
-        for parcel in dropped.into_iter().filter(|one| one.errand.is_none()) {
-            if self.register.given_up.len() < REMEMBERED {
-                let entry = (parcel.name, parcel.url);
-                self.register.given_up.insert(entry);
-            }
-        }
+        self.register.give_up(dropped);
         self.draft.records.push(Record::Dispatched(name.clone()));
     }
 
@@ -147,7 +150,10 @@ impl Robot {
                 }
             }
             Record::Dispatched(name) => {
-                register.waiting.remove(name);
+                let waiting = register.waiting.remove(name).unwrap_or_default();
+                if !register.bindings.contains_key(name) {
+                    register.give_up(waiting);
+                }
             }
             _ => {}
         }
@@ -184,9 +190,12 @@ impl Robot {
         self.register.bindings.get(name).copied()
     }
 
-    /// URLs that were given up lately because their names have no server.
+    /// URLs that were given up because their names have no server.
     pub fn given_up(&self) -> impl Iterator<Item = &str> {
-        self.register.given_up.iter().map(|(_, url)| &**url)
+        // a name may have got one since
+        let given_up = self.register.given_up.iter();
+        let lost = given_up.filter(|(name, _)| self.server_of(name).is_none());
+        lost.map(|(_, url)| &**url)
     }
 
     /// The server of a name, as far as the robot may rely on it.
@@ -196,5 +205,32 @@ impl Robot {
         own.filter(|_| !register.unlogged.contains(name))
             .or_else(|| register.hints.get(name))
             .copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::{GroupId, RobotId};
+    use crate::robot::Settings;
+
+    #[test]
+    fn what_an_earlier_life_gave_up_is_known_to_the_next() {
+        let parcel = |name: &str| Parcel::new(name.into(), format!("http://{name}/").into());
+        let commit = vec![
+            Record::Waiting(parcel("nowhere.test")),
+            Record::Waiting(parcel("somewhere.test")),
+            Record::Bound("somewhere.test".into(), [192, 0, 2, 1].into()),
+            Record::Dispatched("somewhere.test".into()),
+            Record::Dispatched("nowhere.test".into()),
+            // given up at first
+            Record::Waiting(parcel("late.test")),
+            Record::Dispatched("late.test".into()),
+            Record::Bound("late.test".into(), [192, 0, 2, 2].into()),
+        ];
+        let settings = Settings::new(RobotId(8), vec![GroupId(1)]);
+        let robot = Robot::new(settings, 1, 0, &[commit.into()]);
+        let given_up: Vec<&str> = robot.given_up().collect();
+        assert_eq!(given_up, ["http://nowhere.test/"]);
     }
 }

@@ -122,6 +122,8 @@ impl<'a> Seeds<'a> {
             Ok(revision) => {
                 self.papers.through = Some(given.clone());
                 self.papers.revision = revision;
+                // the next ones at once: a pause might look like the end
+                self.next = Instant::now();
             }
             // somebody else gives them as well, and was first
             Err(PaperError::Changed) => {}

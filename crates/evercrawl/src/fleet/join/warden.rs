@@ -40,8 +40,21 @@ impl<'a> Warden<'a> {
         &self.groups
     }
 
+    /// What was read, or not.
+    pub fn hear(&mut self, read: Result<Option<&Papers>>, json: bool) {
+        match read {
+            Ok(Some(papers)) => self.remember(papers, json),
+            Ok(None) => {}
+            Err(error) => {
+                // the next look may go better
+                tracing::debug!(%error, "seeds");
+                self.look(json);
+            }
+        }
+    }
+
     /// What is written down at present.
-    pub fn remember(&mut self, seeds: &Papers, json: bool) {
+    fn remember(&mut self, seeds: &Papers, json: bool) {
         if let Ok((_, groups)) = self.office.groups()
             && !groups.groups.is_empty()
         {
@@ -61,7 +74,7 @@ impl<'a> Warden<'a> {
     }
 
     /// Something could not be read: whether it is lost.
-    pub fn look(&mut self, json: bool) {
+    fn look(&mut self, json: bool) {
         // no answer is no loss
         let lost = match self.office.groups() {
             Ok((_, groups)) => groups.groups.is_empty(),
