@@ -317,14 +317,12 @@ struct Claim {
 
 impl Claim {
     fn make(data: &Path, owner: &Owner) -> Result<Self> {
-        let claim = Self {
-            file: data.join(FILE),
-            made: (!data.exists()).then(|| data.to_owned()),
-        };
+        let file = data.join(FILE);
+        let made = (!data.exists()).then(|| data.to_owned());
         std::fs::create_dir_all(data)
-            .and_then(|()| std::fs::write(&claim.file, serde_json::to_vec(owner)?))
-            .map_err(|error| anyhow!("{}: {error}", claim.file.display()))?;
-        Ok(claim)
+            .and_then(|()| std::fs::write(&file, serde_json::to_vec(owner)?))
+            .map_err(|error| anyhow!("{}: {error}", file.display()))?;
+        Ok(Self { file, made })
     }
 
     fn keep(self) {

@@ -1,5 +1,7 @@
 //! `evercrawl fleet seed`: where a fleet begins.
 
+mod papers;
+
 use super::office::{Office, Where};
 use crate::bad_input::BadInput;
 use crate::seeds::read_seeds;
@@ -7,13 +9,13 @@ use crate::terminal::{self, plain};
 use anyhow::{Result, anyhow};
 use bus::nats::papers::Room;
 use frontier::scope::Seed;
+use papers::PAPERS;
+pub use papers::{Chunk, MARK, Papers, read};
 use robot::barred::{Barred, barred_of};
 use robot::config::{Config, Seed as Given};
-use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Most seeds in one paper, and most bytes of them.
 const TOGETHER: usize = 2_000;
@@ -24,9 +26,6 @@ const FRAME: u64 = 512;
 const KEPT_FREE: u64 = 8;
 /// So many refused seeds are named.
 const NAMED: usize = 5;
-/// What all papers with seeds are called by, and the one that says which were given.
-const PAPERS: &str = "seeds.";
-pub const MARK: &str = "seeds.given";
 
 /// Add seeds to the fleet.
 ///
@@ -41,100 +40,6 @@ pub struct Arguments {
     /// A file with one URL per line, optionally followed by a reach; - for standard input.
     #[arg(long = "file", value_name = "FILE")]
     files: Vec<PathBuf>,
-}
-
-/// A paper with some of the seeds; it never changes.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Chunk {
-    pub seeds: Vec<Given>,
-    /// A robot of version 0.2 has them on its disk; later ones write the mark.
-    pub given: bool,
-    /// In the mark: robots have all papers up to this one on their disks. To version 0.2 it is a paper without seeds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub through: Option<String>,
-}
-
-impl Chunk {
-    /// The mark after this paper.
-    pub fn mark(through: &str) -> Self {
-        Self {
-            seeds: Vec::new(),
-            given: true,
-            through: Some(through.to_owned()),
-        }
-    }
-}
-
-/// All papers with seeds, as they were last read.
-#[derive(Clone, Default)]
-pub struct Papers {
-    /// By name.
-    pub chunks: Vec<(String, Arc<Chunk>)>,
-    /// The last that was given, and the mark's revision.
-    pub through: Option<String>,
-    pub revision: u64,
-}
-
-impl Papers {
-    pub fn read(office: &Office) -> Result<Self> {
-        let mut papers = Self::default();
-        papers.renew(office)?;
-        Ok(papers)
-    }
-
-    /// Reads what is new.
-    pub fn renew(&mut self, office: &Office) -> Result<()> {
-        let names = office.runtime.block_on(office.nats.paper_names(PAPERS))?;
-        let mut known = std::mem::take(&mut self.chunks).into_iter().peekable();
-        let mut chunks = Vec::new();
-        for name in names.into_iter().filter(|name| name != MARK) {
-            while known.next_if(|(known, _)| *known < name).is_some() {}
-            let chunk = match known.next_if(|(known, _)| *known == name) {
-                Some((_, chunk)) => Some(chunk),
-                None => read(office, &name)?.map(|(_, chunk)| Arc::new(chunk)),
-            };
-            chunks.extend(chunk.map(|chunk| (name, chunk)));
-        }
-        self.chunks = chunks;
-        let mark = read(office, MARK)?;
-        (self.revision, self.through) =
-            mark.map_or((0, None), |(revision, mark)| (revision, mark.through));
-        Ok(())
-    }
-
-    pub fn seeds(&self) -> impl Iterator<Item = &Given> {
-        self.chunks.iter().flat_map(|(_, chunk)| &chunk.seeds)
-    }
-
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.chunks.iter().map(|(_, chunk)| chunk.seeds.len()).sum()
-    }
-
-    /// Papers that no robot has on its disk yet.
-    pub fn waiting(&self) -> impl Iterator<Item = &(String, Arc<Chunk>)> {
-        let is_given = |name: &String| self.through.as_ref().is_some_and(|last| name <= last);
-        (self.chunks.iter()).filter(move |(name, chunk)| !chunk.given && !is_given(name))
-    }
-
-    /// How many seeds are in them.
-    pub fn count_waiting(&self) -> usize {
-        self.waiting().map(|(_, chunk)| chunk.seeds.len()).sum()
-    }
-
-    /// The number of the next paper.
-    fn next(&self) -> usize {
-        let last = self.chunks.last().and_then(|(name, _)| {
-            let number: usize = name.strip_prefix(PAPERS)?.parse().ok()?;
-            Some(number)
-        });
-        last.map_or(0, |last| last + 1)
-    }
-}
-
-/// A paper with seeds, and its revision.
-pub fn read(office: &Office, name: &str) -> Result<Option<(u64, Chunk)>> {
-    office.read(name)
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -267,6 +172,7 @@ pub fn check_room(chunks: &[Chunk], room: Room) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
     fn seeds(count: usize, length: usize) -> Vec<Seed> {
         let url = |n: usize| format!("http://a.org/{n:0length$}").parse::<url::Url>();

@@ -6,7 +6,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::numbering::{Numbering, forget_marks};
-use super::quiet::is_work;
 use super::{Robot, Task};
 use crate::flaw::Flaw;
 use crate::identity::{GroupId, Millis, Session, Text};
@@ -248,10 +247,11 @@ impl Robot {
         if !draft.records.is_empty() {
             self.pump.written += 1;
             let records = Arc::new(std::mem::take(&mut draft.records));
-            self.work.taken += records.iter().filter(|r| is_work(r)).count() as u64;
+            let admitted = |r: &&Record| matches!(r, Record::Admit(_) | Record::Row(..));
+            let admitted = records.iter().filter(admitted).count() as u64;
+            self.work.taken += admitted;
             // whether that is work is for the crawler to say
-            let is_admitted = |r: &Record| matches!(r, Record::Admit(_) | Record::Row(..));
-            self.work.idle &= !records.iter().any(is_admitted);
+            self.work.idle &= admitted == 0;
             let replicated = replicated(&records);
             if !replicated.is_empty() {
                 self.pump.journal.push(replicated);

@@ -13,28 +13,19 @@ use super::{Hold, Robot, Task};
 use crate::identity::Member;
 use crate::key::{Counters, Key, Quiet, Value, What};
 use crate::plan::Plan;
-use crate::record::Record;
 
 /// Whether there is work, here and, for the fleet's partitioner, anywhere.
 #[derive(Debug, Default)]
 pub(super) struct Work {
     /// Nothing to fetch and nothing under way, as the crawler last said.
     pub idle: bool,
-    /// URLs that were ever taken, and names that were dealt with, if only by giving up what waited for them.
+    /// URLs that were ever taken or given up: without any, there is nothing to have an end.
     pub taken: u64,
     /// The newest question heard of.
     heard: Quiet,
     /// The answer to the last question, all together.
     answer: Option<Counters>,
     asking: bool,
-}
-
-/// A record that says that the fleet had something to do.
-pub(super) fn is_work(record: &Record) -> bool {
-    matches!(
-        record,
-        Record::Admit(_) | Record::Row(..) | Record::Dispatched(_)
-    )
 }
 
 impl Robot {

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use super::numbering::{Numbering, forget_marks};
 use super::pump::{Entry, replicated};
-use super::quiet::is_work;
 use super::{Hold, Level, Robot, Start};
 use crate::counts::Observation;
 use crate::identity::Unit;
@@ -35,7 +34,7 @@ impl Robot {
                     Record::Held(unit) => {
                         held.insert(*unit);
                     }
-                    record if is_work(record) => self.work.taken += 1,
+                    Record::Admit(_) | Record::Row(..) => self.work.taken += 1,
                     Record::Handed(unit) => {
                         held.remove(unit);
                         if let Unit::Register(number) = unit {
@@ -104,6 +103,7 @@ impl Robot {
                 journal.push(replicated);
             }
         }
+        self.work.taken += self.given_up().count() as u64;
         self.look_for_snapshots(base);
         self.climb();
         // what politeness remembered is gone

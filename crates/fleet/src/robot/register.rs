@@ -100,6 +100,7 @@ impl Robot {
         }
         let dropped = self.register.waiting.remove(name).unwrap_or_default();
         self.tally.unresolved += dropped.len() as u64;
+        self.work.taken += dropped.len() as u64;
         self.register.give_up(dropped);
         self.draft.records.push(Record::Dispatched(name.clone()));
     }
