@@ -28,6 +28,12 @@ fn init<'a>(nats: &'a Nats, more: &[&'a str]) -> Vec<&'a str> {
 
 const SMALL: [&str; 4] = ["--quiet", "1s", "--storage", "268435456"];
 
+fn found_without_seeds(directory: &Path, nats: &Nats) {
+    let text = CONFIGURATION.replace("seeds = [\"http://127.0.99.1:9/\"]\n", "");
+    std::fs::write(directory.join("crawl.toml"), text).unwrap();
+    done(directory, &init(nats, &SMALL));
+}
+
 fn status(directory: &Path) -> Value {
     serde_json::from_str(&done(directory, &["status", "--json"])).unwrap()
 }
@@ -249,9 +255,7 @@ fn a_robot_that_never_worked_goes_off_the_list_and_one_without_a_group_says_so()
     let Some(nats) = Nats::start(directory) else {
         return;
     };
-    let text = CONFIGURATION.replace("seeds = [\"http://127.0.99.1:9/\"]\n", "");
-    std::fs::write(directory.join("crawl.toml"), text).unwrap();
-    done(directory, &init(&nats, &SMALL));
+    found_without_seeds(directory, &nats);
     // it waits for seeds, and its time is over
     let mut child = join(directory, "robot-7", &["--for", "1s"]);
     assert!(!child.wait().unwrap().success());
@@ -303,9 +307,7 @@ fn seeds_whose_mark_cannot_be_written_are_given_once_and_that_is_told() {
     let Some(nats) = Nats::start(directory) else {
         return;
     };
-    let text = CONFIGURATION.replace("seeds = [\"http://127.0.99.1:9/\"]\n", "");
-    std::fs::write(directory.join("crawl.toml"), text).unwrap();
-    done(directory, &init(&nats, &SMALL));
+    found_without_seeds(directory, &nats);
     let mut robots = Robots(Vec::new());
     robots
         .0
