@@ -5,6 +5,7 @@ mod cluster;
 mod contract;
 mod cycle;
 mod initial;
+mod rename;
 mod starts;
 
 use rand::SeedableRng;

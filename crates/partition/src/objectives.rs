@@ -11,6 +11,9 @@ const ONE_CYCLE: Effort = Effort {
     generations: 0,
 };
 
+/// Sums are not known better than this: as much the median of seven times is wrong.
+const ERROR: f64 = 0.08;
+
 /// One graph over the common vertices and how much it matters.
 #[derive(Clone, Copy, Debug)]
 pub struct Objective<'a> {
@@ -18,6 +21,8 @@ pub struct Objective<'a> {
     pub graph: &'a Graph,
     /// The preference factor.
     pub preference: f64,
+    /// Of costs, what they come to besides the cut, however they are divided: see [`from_costs`].
+    pub rest: Option<f64>,
 }
 
 /// A measured cost between a robot and a host: RTT or distance.
@@ -33,9 +38,9 @@ pub struct Cost {
 
 /// The graph of an objective in which *small* is good: an edge weighs what its host saves, page
 /// by page, over its costliest measured robot. Cutting all but the edge to its own robot, a host
-/// loses the savings of all others: the least cut is the least cost. `pages` has one entry a
-/// vertex of the common numbering.
-pub fn from_costs(pages: &[u64], costs: &[Cost]) -> Result<Graph, PartitionError> {
+/// loses the savings of all others: the least cut is the least cost, up to a constant, which is
+/// the second answer. `pages` has one entry a vertex of the common numbering.
+pub fn from_costs(pages: &[u64], costs: &[Cost]) -> Result<(Graph, f64), PartitionError> {
     let mut builder = GraphBuilder::new(pages.len());
     let mut worst = vec![0.0_f64; pages.len()];
     for cost in costs {
@@ -45,16 +50,19 @@ pub fn from_costs(pages: &[u64], costs: &[Cost]) -> Result<Graph, PartitionError
         *worst = worst.max(cost.cost);
     }
     let mut builder = GraphBuilder::new(pages.len());
+    let mut rest = 0.0;
     for (v, &count) in (0..).zip(pages) {
         builder.pages(v, count)?;
+        rest += worst[v as usize] * count as f64;
     }
     for cost in costs {
         builder.robot(cost.robot)?;
         let saved = worst[cost.host as usize] - cost.cost;
         let count = pages[cost.host as usize] as f64;
         builder.link(cost.robot, cost.host, saved * count)?;
+        rest -= saved * count;
     }
-    Ok(builder.build()?)
+    Ok((builder.build()?, rest))
 }
 
 /// Partitions each objective's graph alone and returns the cuts `ec_i`, in the graph's own units.
@@ -79,7 +87,9 @@ pub fn lone_cuts(
 }
 
 /// `w = Σ p_i·w_i/ec_i`: each objective is measured by the cut it would have alone, so that
-/// links, milliseconds and kilometres can be added. Vertices weigh what they weigh in the first,
+/// links, milliseconds and kilometres can be added. Where that is next to nothing, it is [`ERROR`] of all
+/// links, or of what the costs come to: of two robots each host may have the nearer one, and a millisecond
+/// by chance would weigh more than all links. Vertices weigh what they weigh in the first,
 /// in every measure: milliseconds are no traffic.
 pub fn combine(objectives: &[Objective], cuts: &[f64]) -> Result<Graph, PartitionError> {
     let Some(first) = objectives.first() else {
@@ -88,9 +98,12 @@ pub fn combine(objectives: &[Objective], cuts: &[f64]) -> Result<Graph, Partitio
     let vertices = first.graph.len();
     let mut builder = GraphBuilder::new(vertices);
     for (objective, &cut) in objectives.iter().zip(cuts) {
-        // an objective that alone costs nothing still counts: as one unit of its weight
-        let cut = cut.max(objective.graph.unit());
-        let factor = objective.preference * objective.graph.unit() / cut;
+        let unit = objective.graph.unit();
+        let whole = match objective.rest {
+            Some(rest) => cut + rest,
+            None => objective.graph.total_weight() as f64 * unit,
+        };
+        let factor = objective.preference * unit / cut.max(ERROR * whole).max(unit);
         for v in objective.graph.vertices() {
             for link in objective.graph.links(v).iter().filter(|link| v < link.to) {
                 builder.link(v, link.to, factor * f64::from(link.weight))?;

@@ -206,22 +206,26 @@ fn by_graph(problem: &Problem, before: Option<Before>) -> Result<Vec<u32>, Parti
 
 /// Links and what is near as one graph; nothing where there are only links.
 fn combined(problem: &Problem, fixed: &[Vertex]) -> Result<Option<Graph>, PartitionError> {
-    let nearness: Vec<(Graph, f64)> = (problem.nearness.iter())
+    let nearness: Vec<((Graph, f64), f64)> = (problem.nearness.iter())
         .filter(|nearness| nearness.preference > 0.0)
         .map(|nearness| Ok((cost_graph(problem, nearness, fixed)?, nearness.preference)))
         .collect::<Result<_, PartitionError>>()?;
     if nearness.is_empty() {
         return Ok(None);
     }
-    let objectives: Vec<Objective> = [(problem.links, problem.preference)]
-        .into_iter()
-        .chain(
-            nearness
-                .iter()
-                .map(|(graph, preference)| (graph, *preference)),
-        )
-        .map(|(graph, preference)| Objective { graph, preference })
-        .collect();
+    let costs = nearness
+        .iter()
+        .map(|((graph, rest), preference)| Objective {
+            graph,
+            preference: *preference,
+            rest: Some(*rest),
+        });
+    let links = Objective {
+        graph: problem.links,
+        preference: problem.preference,
+        rest: None,
+    };
+    let objectives: Vec<Objective> = std::iter::once(links).chain(costs).collect();
     let capacities = problem.tree.capacities();
     let cuts = lone_cuts(
         &objectives,
@@ -238,7 +242,7 @@ fn cost_graph(
     problem: &Problem,
     nearness: &Nearness,
     fixed: &[Vertex],
-) -> Result<Graph, PartitionError> {
+) -> Result<(Graph, f64), PartitionError> {
     let mut costs: Vec<Cost> = (nearness.measured.iter())
         .map(|measured| Cost {
             robot: fixed[measured.robot.0 as usize],

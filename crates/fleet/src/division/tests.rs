@@ -1,3 +1,5 @@
+mod ring;
+
 use super::*;
 use crate::identity::RobotId;
 use crate::identity::Unit;

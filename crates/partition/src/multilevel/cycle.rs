@@ -5,6 +5,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::cluster::{Rules, cluster};
 use super::contract::{Contraction, contract};
 use super::initial;
+use super::rename::rename;
 
 use crate::graph::Load;
 use crate::refine::{Instance, Reach, State, propagate, rebalance, refine};
@@ -136,10 +137,11 @@ fn largest_cluster(total: Load, limits: &[Load], enough: usize) -> Load {
 /// come back, and keep what improved.
 pub fn improve(
     instance: Instance,
-    part: Vec<u32>,
+    mut part: Vec<u32>,
     plan: &Plan,
     rng: &mut Xoshiro256PlusPlus,
 ) -> Vec<u32> {
+    rename(instance, &mut part);
     let mut state = State::new(instance, part);
     rebalance(&mut state);
     if instance.graph.edges() > EDGES_FOR_SEARCHES {

@@ -29,7 +29,7 @@ fn costs(unit: f64) -> Vec<Cost> {
 }
 
 fn solve(preferences: [f64; 2], unit: f64) -> Vec<u32> {
-    let near = from_costs(&pages(), &costs(unit)).unwrap();
+    let (near, rest) = from_costs(&pages(), &costs(unit)).unwrap();
     // links pair the hosts across
     let far = links(&[
         (0, 1, 9.0),
@@ -40,8 +40,15 @@ fn solve(preferences: [f64; 2], unit: f64) -> Vec<u32> {
         (2, 4, 9.0),
         (0, 2, 1.0),
     ]);
-    let objectives = [(&far, preferences[0]), (&near, preferences[1])]
-        .map(|(graph, preference)| Objective { graph, preference });
+    let objectives = [
+        (&far, preferences[0], None),
+        (&near, preferences[1], Some(rest)),
+    ]
+    .map(|(graph, preference, rest)| Objective {
+        graph,
+        preference,
+        rest,
+    });
     let balance = Balance::pages(0.0);
     let cuts = lone_cuts(&objectives, &[1.0; 2], balance, &[6, 7], 1).unwrap();
     let graph = combine(&objectives, &cuts).unwrap();
@@ -52,7 +59,10 @@ fn solve(preferences: [f64; 2], unit: f64) -> Vec<u32> {
 
 #[test]
 fn small_costs_make_heavy_edges() {
-    let graph = from_costs(&pages(), &costs(1.0)).unwrap();
+    let (graph, rest) = from_costs(&pages(), &costs(1.0)).unwrap();
+    let part = [0, 0, 0, 1, 1, 1, 0, 1];
+    let cost: f64 = (0..6).map(|host| 10.0 + f64::from(host)).sum();
+    assert!((graph.cut(&part) as f64 * graph.unit() + rest - cost).abs() < 1e-9);
     let weight = |a: Vertex, b: Vertex| {
         graph
             .links(a)
