@@ -2,15 +2,15 @@
 //! vertices to robots does; and where parts are full, no search that moves single vertices finds such a change.
 
 use crate::graph::Load;
-use crate::refine::Instance;
+use crate::refine::{FREE, Instance};
 
 /// Gives the parts, as they are, to the robots to which they are tied most together, within the limits.
 pub fn rename(instance: Instance, part: &mut [u32]) {
-    let parts = instance.parts();
-    let (ties, loads) = ties(instance, part);
-    if ties.iter().all(|&weight| weight == 0) {
+    if instance.fixed.iter().all(|&part| part == FREE) {
         return;
     }
+    let parts = instance.parts();
+    let (ties, loads) = ties(instance, part);
     let fits = |from: usize, to: usize| {
         let (free, fixed) = (loads[from].0, loads[to].1);
         from == to || (free + fixed).fits(&instance.limits[to])
@@ -100,7 +100,6 @@ fn heaviest(count: usize, weight: impl Fn(usize, usize) -> Option<u64>) -> Vec<u
 mod tests {
     use super::*;
     use crate::graph::GraphBuilder;
-    use crate::refine::FREE;
     use proptest::prelude::*;
 
     fn best(count: usize, weights: &[Option<u64>], row: usize, free: u32) -> Option<u64> {
