@@ -145,18 +145,20 @@ fn bad_traces_end_with_code_2() {
 
 #[test]
 fn an_interrupt_is_told_and_leaves_nothing_half_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let child = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
-        .args(["reproduce", "default", "--out"])
-        .arg(folder.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(Duration::from_secs(2));
-    let output = interrupted(child);
-    assert_eq!(output.status.code(), Some(130));
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("interrupted"), "{errors}");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    for experiment in ["default", "cold-pages"] {
+        let folder = tempfile::tempdir().unwrap();
+        let child = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+            .args(["reproduce", experiment, "--out"])
+            .arg(folder.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_secs(2));
+        let output = interrupted(child);
+        assert_eq!(output.status.code(), Some(130), "{experiment}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains("interrupted"), "{errors}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 }

@@ -397,6 +397,28 @@ fn an_interrupt_leaves_a_partial_result_that_says_so() {
     assert!(html.contains("PARTIAL") && html.ends_with("</html>\n"));
 }
 
+#[test]
+fn new_pages_stop_at_an_interrupt() {
+    let folder = Folder::new();
+    let mut changes = "item_id,timestamp_seconds\n".to_owned();
+    for at in 0..2000 {
+        writeln!(changes, "{},{}", at % 100, at * 3600).unwrap();
+    }
+    let child = Command::new(env!("CARGO_BIN_EXE_evercrawl"))
+        .args(["simulate", "new-pages", "--trace"])
+        .arg(folder.file("changes.csv", changes))
+        .args(["--budget", "1/change", "--seeds", "1000000000"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    let output = interrupted(child);
+    assert_eq!(output.status.code(), Some(130));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("interrupted"), "{errors}");
+}
+
 /// Figures of the real traces, where they are at hand.
 #[test]
 fn real_traces_are_read_whole() {

@@ -6,11 +6,15 @@ use super::verdict::{Band, Estimate, Figure, PLAIN, POINTS, Relation, Source, to
 use crate::simulate::{Trace, pages_made};
 use anyhow::Result;
 use desk::chart::{Chart, Line, Scale, Stroke};
+use desk::interrupt::{Interrupted, stop_on_interrupt};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use simulation::download::patience::unless_stopped;
 use simulation::newcomers::{First, Site};
 use std::fmt::Write;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// Visits per change.
 const BUDGETS: [f64; 2] = [0.1, 0.25];
@@ -38,11 +42,11 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
     let mut sites = Vec::new();
     for trace in lab.traces {
         let read = Trace::with_columns(&trace.changes, trace.items.as_deref(), &trace.columns)?;
-        sites.push((trace.name.clone(), pages_made(&read)));
+        sites.push((trace.name.clone(), Arc::new(pages_made(&read))));
     }
     let is_drawn = sites.is_empty();
     if is_drawn {
-        sites.push(("generated".to_owned(), generated(lab.seed)));
+        sites.push(("generated".to_owned(), Arc::new(generated(lab.seed))));
     }
     let runs = if lab.quick { QUICK_RUNS } else { RUNS };
     let mut rows = String::from("history,visits_per_change,seed,first_visits,freshness\n");
@@ -59,12 +63,9 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
         let mut answers = Vec::new();
         for budget in BUDGETS {
             let seeds = lab.seed..lab.seed + runs;
-            let each = |of: &dyn Fn(u64) -> f64| seeds.clone().map(of).collect::<Vec<f64>>();
-            let answer = Answer {
-                budget,
-                orders: ORDERS.map(|(first, _)| each(&|seed| site.visited(budget, first, seed))),
-                hindsight: each(&|seed| site.in_hindsight(budget, seed)),
-            };
+            let (own, of) = (Arc::clone(site), seeds.clone());
+            let answer = move || answer(&own, budget, &of);
+            let answer = unless_stopped(stop_on_interrupt(), answer).ok_or(Interrupted)?;
             let named = ORDERS.iter().map(|(_, name)| *name).zip(&answer.orders);
             for (order, found) in named.chain([("merge-cho", &answer.hindsight)]) {
                 for (seed, freshness) in seeds.clone().zip(found) {
@@ -97,6 +98,15 @@ pub fn run(lab: &Lab) -> Result<Outcome> {
                 .to_owned(),
         ],
     })
+}
+
+fn answer(site: &Site, budget: f64, seeds: &Range<u64>) -> Answer {
+    let each = |of: &dyn Fn(u64) -> f64| seeds.clone().map(of).collect::<Vec<f64>>();
+    Answer {
+        budget,
+        orders: ORDERS.map(|(first, _)| each(&|seed| site.visited(budget, first, seed))),
+        hindsight: each(&|seed| site.in_hindsight(budget, seed)),
+    }
 }
 
 /// How fresh each order keeps the pages, as the mean over histories.
@@ -136,12 +146,13 @@ fn chart(found: &[Vec<Answer>]) -> Chart {
 
 fn of_history(name: &str, answers: &[Answer], is_drawn: bool) -> Vec<Relation> {
     let labels: Vec<String> = answers.iter().map(|a| a.budget.to_string()).collect();
-    let paired = |of: &dyn Fn(&Answer, usize) -> f64| -> Vec<Estimate> {
-        let one = |answer: &Answer| {
-            let runs = 0..answer.hindsight.len();
-            Estimate::of(&runs.map(|run| of(answer, run)).collect::<Vec<_>>())
-        };
+    let paired = |of: &dyn Fn(&Answer, usize) -> f64| -> Vec<Vec<f64>> {
+        let runs = |answer: &Answer| 0..answer.hindsight.len();
+        let one = |answer: &Answer| runs(answer).map(|run| of(answer, run)).collect();
         answers.iter().map(one).collect()
+    };
+    let means = |values: &[Vec<f64>]| -> Vec<Estimate> {
+        values.iter().map(|runs| Estimate::of(runs)).collect()
     };
     let named = |unit, values: &[Estimate]| {
         let labels = labels.iter().map(String::as_str);
@@ -159,7 +170,8 @@ fn of_history(name: &str, answers: &[Answer], is_drawn: bool) -> Vec<Relation> {
     let mut relations = Vec::new();
     for (other, words) in [(1, "breadth-first"), (0, "random")] {
         let ahead = paired(&|a, run| a.orders[2][run] - a.orders[other][run]);
-        let ways = paired(&|a, run| a.hindsight[run] - a.orders[other][run]);
+        let to_hindsight = paired(&|a, run| a.hindsight[run] - a.orders[other][run]);
+        let ways = means(&to_hindsight);
         relations.push(Relation::only(
             Source::Ours,
             format!("{name}: MERGE with CHO in hindsight is ahead of {words} first visits by"),
@@ -167,12 +179,8 @@ fn of_history(name: &str, answers: &[Answer], is_drawn: bool) -> Vec<Relation> {
             "nothing was claimed",
         ));
         // of means, or runs in which there is hardly a way would decide
-        let gone: Vec<Estimate> = (ahead.iter().zip(&ways))
-            .map(|(ahead, way)| Estimate {
-                mean: ahead.mean / way.mean,
-                half: ahead.half / way.mean.abs(),
-                seeds: ahead.seeds,
-            })
+        let gone: Vec<Estimate> = (ahead.iter().zip(&to_hindsight))
+            .map(|(ahead, way)| Estimate::share(ahead, way))
             .collect();
         if ways.iter().all(|way| way.mean > way.half) {
             let claim = format!("{name}: `lasting` goes a quarter of that way");
@@ -181,7 +189,7 @@ fn of_history(name: &str, answers: &[Answer], is_drawn: bool) -> Vec<Relation> {
         let claim = format!(
             "{name}: `lasting` loses no more than 0.1 points against {words} first visits (ahead by)"
         );
-        relations.push(judged(claim, POINTS, &ahead, Band::at_least(-LOSS)));
+        relations.push(judged(claim, POINTS, &means(&ahead), Band::at_least(-LOSS)));
     }
     relations
 }

@@ -29,9 +29,6 @@ use std::sync::atomic::Ordering;
 const QUICK: f64 = 0.03;
 const TENTH: f64 = 0.1;
 
-/// Of the recorded host graph.
-pub const RECORDED_FLEETS: [usize; 3] = [2, 8, 30];
-
 /// Where the times between robots and addresses come from.
 pub enum Times {
     /// Drawn from places, with scatter.

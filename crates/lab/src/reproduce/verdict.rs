@@ -85,6 +85,22 @@ impl Estimate {
         }
     }
 
+    /// The mean of these as a share of the mean of those, both of one value a seed.
+    pub fn share(these: &[f64], those: &[f64]) -> Self {
+        let whole = mean(those);
+        let share = mean(these) / whole;
+        // a whole that is not known well makes the share uncertain too
+        let left = these
+            .iter()
+            .zip(those)
+            .map(|(this, that)| this - share * that);
+        Self {
+            mean: share,
+            half: half_width_95(&left.collect::<Vec<_>>()) / whole.abs(),
+            seeds: these.len(),
+        }
+    }
+
     /// The difference of two independent ones.
     pub fn minus(self, other: Self) -> Self {
         Self {
@@ -351,6 +367,15 @@ mod tests {
         };
         assert_eq!(band.judge(few), Verdict::Undecided);
         assert_eq!(band.judge(estimate(f64::NAN, 0.0)), Verdict::Undecided);
+    }
+
+    #[test]
+    fn a_share_is_as_uncertain_as_its_whole() {
+        let share = Estimate::share(&[1.0, 2.0, 3.0], &[2.0, 4.0, 6.0]);
+        assert_eq!((share.mean, share.half), (0.5, 0.0));
+        let of_three = |these: &[f64]| Estimate::share(these, &[2.0, 4.0, 6.0]);
+        assert!(of_three(&[2.0; 3]).half > 0.5);
+        assert!(of_three(&[-2.0; 3]).half > 0.5);
     }
 
     #[test]

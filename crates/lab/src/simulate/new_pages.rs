@@ -5,13 +5,18 @@ use super::{Form, when};
 use anyhow::Result;
 use clap::ValueEnum;
 use desk::bad_input::BadInput;
+use desk::interrupt::{Interrupted, stop_on_interrupt};
 use desk::terminal::{self, complain, grouped, short};
 use ground::quantity::DAY;
 use serde::Serialize;
+use simulation::download::patience::unless_stopped;
 use simulation::newcomers::{First, Site};
 use simulation::statistics::{half_width_95, mean};
 use simulation::sweep::Budget;
+use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -111,13 +116,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for warning in &trace.warnings {
         complain("warning", warning);
     }
-    let site = pages_made(&trace);
+    let site = Arc::new(pages_made(&trace));
     let (from, until) = site.period();
     let changes = site.changes.iter().map(Vec::len).sum::<usize>();
     if until <= from {
         let file = arguments.trace.display();
         return Err(BadInput(format!("{file}: all changes are at one instant")).into());
     }
+    let stop = stop_on_interrupt();
+    let seeds = arguments.seed..arguments.seed.saturating_add(arguments.seeds);
     let mut rows = Vec::new();
     for &budget in &arguments.budget {
         let per_change = match budget {
@@ -126,7 +133,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             Budget::Share(_) => unreachable!("refused when it was read"),
         };
         for &order in &arguments.order {
-            rows.push(visited(&site, order, per_change, arguments));
+            let (site, seeds) = (Arc::clone(&site), seeds.clone());
+            rows.extend(unless_stopped(stop, move || {
+                visited(&site, order, per_change, seeds)
+            }));
         }
     }
     terminal::print(&if arguments.form.json {
@@ -146,16 +156,19 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             table(&rows)
         )
     })?;
+    if stop.load(Ordering::Relaxed) {
+        complain("warning", "interrupted: the result is partial");
+        return Err(Interrupted.into());
+    }
     Ok(())
 }
 
-fn visited(site: &Site, order: Order, per_change: f64, arguments: &Arguments) -> Row {
+fn visited(site: &Site, order: Order, per_change: f64, seeds: Range<u64>) -> Row {
     let first = match order {
         Order::Random => First::Random,
         Order::BreadthFirst => First::BreadthFirst,
         Order::Lasting => First::Lasting,
     };
-    let seeds = arguments.seed..arguments.seed.saturating_add(arguments.seeds);
     let found: Vec<f64> = seeds
         .map(|seed| site.visited(per_change, first, seed))
         .collect();
