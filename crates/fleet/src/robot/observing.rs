@@ -21,8 +21,6 @@ const TELL_NAMES: usize = 1_024;
 const ONE_OF: u32 = 16;
 /// A server is told of again when it has grown by one in so many.
 const GROWN: u64 = 8;
-/// Until a group is divided, what was read is told this many times sooner: most of what is found by then goes to another robot.
-const SOONER: u64 = 4;
 
 /// What the robot knows of links, and whom it has told.
 #[derive(Debug, Default)]
@@ -138,8 +136,7 @@ impl Robot {
         if self.settings.division.is_none() || self.now < self.observing.at {
             return;
         }
-        let pause = self.settings.observe / if self.is_undivided() { SOONER } else { 1 };
-        self.observing.at = self.now + pause;
+        self.observing.at = self.now + self.settings.observe;
         if self.session.is_none() || !self.lease_valid(self.now) {
             return;
         }
@@ -160,14 +157,6 @@ impl Robot {
                 self.tell(depth);
             }
         }
-    }
-
-    /// Whether several share a group above it by the ring, and may come to share it by links.
-    fn is_undivided(&self) -> bool {
-        self.plans().any(|plan| {
-            let ring = self.charter(plan).is_some_and(|charter| charter.ring);
-            plan.table.is_empty() && plan.seats.len() > 1 && !ring
-        })
     }
 
     /// What is to be told to a group: by its member robots what they hold, by partitioners below it what
