@@ -23,6 +23,10 @@ pub(super) struct Work {
     pub taken: u64,
     /// The newest question heard of.
     heard: Quiet,
+    /// It was answered before this start.
+    early: bool,
+    /// Others are at work: they were heard of more than once.
+    company: bool,
     /// The answer to the last question, all together.
     answer: Option<Counters>,
     asking: bool,
@@ -36,9 +40,24 @@ impl Robot {
 
     pub(super) fn on_quiet(&mut self, quiet: Quiet) {
         if quiet > self.work.heard {
+            let first = self.work.heard == Quiet::default();
+            self.work.early = quiet.reached && (first || self.work.early);
             self.work.heard = quiet;
             self.news = true;
         }
+    }
+
+    /// Somebody gave another sign of life.
+    pub(super) fn has_company(&mut self) {
+        // it may mean that there is work after all
+        self.news |= self.work.early && !self.work.company;
+        self.work.company = true;
+    }
+
+    /// Whether the end that the robot heard of is that of an earlier crawl, and others are at work on the next: they have
+    /// to say so again. Whoever comes when all have ended has nothing to wait for.
+    fn doubts_the_end(&self) -> bool {
+        self.work.early && self.work.company
     }
 
     pub(super) fn on_asked(&mut self) {
@@ -61,6 +80,7 @@ impl Robot {
             .collect();
         Counters {
             idle: self.work.idle
+                && !self.doubts_the_end()
                 && self.outbox.is_empty()
                 && self.pump.is_idle()
                 && self.register.waiting.is_empty()
@@ -164,3 +184,6 @@ impl Robot {
         self.outputs.push(crate::io::Output::Poll(key.group));
     }
 }
+
+#[cfg(test)]
+mod tests;
