@@ -23,8 +23,8 @@ pub(super) struct Work {
     pub taken: u64,
     /// The newest question heard of.
     heard: Quiet,
-    /// It was answered before this start.
-    early: bool,
+    /// The one that had been answered before this start.
+    early: Option<Quiet>,
     /// Others are at work: they were heard of more than once.
     company: bool,
     /// The answer to the last question, all together.
@@ -40,8 +40,9 @@ impl Robot {
 
     pub(super) fn on_quiet(&mut self, quiet: Quiet) {
         if quiet > self.work.heard {
-            let first = self.work.heard == Quiet::default();
-            self.work.early = quiet.reached && (first || self.work.early);
+            if self.work.heard == Quiet::default() && quiet.reached {
+                self.work.early = Some(quiet);
+            }
             self.work.heard = quiet;
             self.news = true;
         }
@@ -49,15 +50,13 @@ impl Robot {
 
     /// Somebody gave another sign of life.
     pub(super) fn has_company(&mut self) {
-        // it may mean that there is work after all
-        self.news |= self.work.early && !self.work.company;
         self.work.company = true;
     }
 
     /// Whether the end that the robot heard of is that of an earlier crawl, and others are at work on the next: they have
     /// to say so again. Whoever comes when all have ended has nothing to wait for.
     fn doubts_the_end(&self) -> bool {
-        self.work.early && self.work.company
+        self.work.early == Some(self.work.heard) && self.work.company
     }
 
     pub(super) fn on_asked(&mut self) {
