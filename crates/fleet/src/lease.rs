@@ -110,12 +110,25 @@ impl<Who: Copy + Ord> Observer<Who> {
         }
     }
 
-    /// A revision of a session's key was received. Only one not seen before is a sign of life.
-    pub fn heard(&mut self, who: Who, revision: u64, now: Millis) {
-        let entry = self.heard.entry(who).or_insert((revision, now));
-        if revision > entry.0 {
-            *entry = (revision, now);
+    /// A revision of a session's key was received. Only one not seen before is a sign of life; says whether it was not
+    /// the first.
+    pub fn heard(&mut self, who: Who, revision: u64, now: Millis) -> bool {
+        self.said(who, revision, now, |said, known| said > known)
+    }
+
+    /// The same for a count that begins anew where the engine lost it: any other than the last is a sign of life.
+    pub fn counted(&mut self, who: Who, count: u64, now: Millis) -> bool {
+        self.said(who, count, now, |said, known| said != known)
+    }
+
+    fn said(&mut self, who: Who, said: u64, now: Millis, is_sign: fn(u64, u64) -> bool) -> bool {
+        let entry = self.heard.entry(who).or_insert((said, now));
+        let known = entry.0;
+        if is_sign(said, known) {
+            *entry = (said, now);
         }
+        // 0 was only expected
+        known > 0 && is_sign(said, known)
     }
 
     /// One that others know: its time begins now at the latest.
@@ -171,6 +184,16 @@ mod tests {
         assert_eq!(observer.expiry(session), Some(31_150));
         observer.heard(session, 6, 5_000);
         assert!(observer.expired(session, 36_000) && !observer.expired(session, 35_999));
+    }
+
+    #[test]
+    fn a_count_that_begins_anew_is_a_sign_of_life() {
+        let mut observer = Observer::new(TERM);
+        observer.counted(1, 400, 0);
+        observer.counted(1, 400, 20_000);
+        assert!(observer.expired(1, 31_000), "it was not counted on");
+        observer.counted(1, 1, 32_000);
+        assert!(!observer.expired(1, 62_999) && observer.expired(1, 63_000));
     }
 
     #[test]

@@ -186,7 +186,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             terminal::print(&format!("{group} is {what} in {above}\n"))?;
         }
         Command::Move { group, above } => {
-            let (id, from) = below_top(&groups, group)?;
+            let (id, _) = below_top(&groups, group)?;
             let to = GroupId(groups.named(above)?.id);
             if groups.path(to).contains(&id) {
                 return Err(BadInput(format!("{above} is {group} itself, or below it")).into());
@@ -200,7 +200,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
                 self::charter(&office, &groups, group, change)
             };
             charter(id, &|charter| charter.parent = Some(to))?;
-            charter(from, &|charter| charter.groups.retain(|g| *g != id))?;
+            // wherever it was, and where an earlier try left it
+            for other in groups.groups.iter().map(|known| GroupId(known.id)) {
+                if other != to && is_member(&office, other, id)? {
+                    charter(other, &|charter| charter.groups.retain(|g| *g != id))?;
+                }
+            }
             charter(to, &|charter| charter.groups.push(id))?;
             terminal::print(&format!("{group} goes to {above}; its share moves first\n"))?;
         }
@@ -257,24 +262,60 @@ pub fn add(office: &Office, group: &str, above: Option<&str>, nodes: bool) -> Re
     let (revision, mut groups) = office.groups()?;
     let above = groups.named(above.unwrap_or(&office.place.name))?;
     let (above, name) = (GroupId(above.id), above.name.clone());
-    if groups.groups.iter().any(|known| known.name == group) {
-        return Err(BadInput(format!("there already is a group {group:?}")).into());
-    }
-    groups.check_below(above, 1)?;
-    groups.last += 1;
-    let new = GroupId(groups.last);
-    groups.groups.push(Group {
-        id: new.0,
+    let mut new = Group {
+        id: 0,
         name: group.to_owned(),
         above: Some(above.0),
         nodes,
         bytes_per_second: 0,
-    });
-    office.write("groups", revision, &groups)?;
-    found(office, new, Some(above))?;
-    charter(office, &groups, new, |_| ())?;
-    charter(office, &groups, above, |charter| charter.groups.push(new))?;
+    };
+    let id = match groups.groups.iter().find(|known| known.name == group) {
+        // an earlier try came as far as the list
+        Some(known) if is_unfinished(office, known, &new)? => {
+            let id = GroupId(known.id);
+            found(office, id, Some(above))?;
+            id
+        }
+        Some(_) => return Err(BadInput(format!("there already is a group {group:?}")).into()),
+        None => {
+            groups.check_below(above, 1)?;
+            groups.last += 1;
+            new.id = groups.last;
+            list(office, revision, &mut groups, new)?
+        }
+    };
+    charter(office, &groups, id, |_| ())?;
+    charter(office, &groups, above, |charter| charter.groups.push(id))?;
     Ok(name)
+}
+
+/// Lists a group when it has its streams, because everybody looks for those of a group that is listed. Its number is
+/// taken before.
+fn list(office: &Office, revision: u64, groups: &mut Groups, new: Group) -> Result<GroupId> {
+    let id = GroupId(new.id);
+    let revision = office.write("groups", revision, groups)?;
+    found(office, id, new.above.map(GroupId))?;
+    groups.groups.push(new);
+    office.write("groups", revision, groups)?;
+    Ok(id)
+}
+
+/// Whether a group that is listed is the new one, and the one above it was not told.
+fn is_unfinished(office: &Office, known: &Group, new: &Group) -> Result<bool> {
+    let same = (known.above, known.nodes) == (new.above, new.nodes);
+    let Some(above) = known.above.filter(|_| same) else {
+        return Ok(false);
+    };
+    Ok(!is_member(office, GroupId(above), GroupId(known.id))?)
+}
+
+/// Whether a group is to be a member of another.
+fn is_member(office: &Office, above: GroupId, group: GroupId) -> Result<bool> {
+    let readings = office.runtime.block_on(office.nats.poll(above));
+    let readings = readings.map_err(|error| anyhow!("{error}"))?;
+    Ok(readings.into_iter().any(|reading| {
+        matches!(reading.value, Ok(Value::Charter(charter)) if charter.groups.contains(&group))
+    }))
 }
 
 /// Makes a group's streams and its first plan, if they are not there. The office knows the fleet's own sizes.

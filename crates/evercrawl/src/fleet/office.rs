@@ -129,6 +129,10 @@ fn access(place: &Written, who: &str) -> Result<(Access, Names)> {
         None => Credentials::from_environment(|name| std::env::var(name).ok()),
     };
     access.credentials = credentials.map_err(|error| bad(error.to_string()))?;
+    if let Some(path) = &place.ca {
+        let read = std::fs::read(path);
+        read.map_err(|error| BadInput::file(path, format!("cannot be read: {error}")))?;
+    }
     access.authority.clone_from(&place.ca);
     access.name = format!("evercrawl {who}");
     access.inbox = Some(format!("{}.{who}", place.name));

@@ -69,7 +69,10 @@ pub fn evict(arguments: &Evict) -> Result<()> {
             return forget(&office, name, robot.id());
         };
         if lease.sealed {
-            return Ok(terminal::print(&format!("{name} was already evicted\n"))?);
+            let text = format!(
+                "{name}'s lease has ended already: others take over its servers, or have\n"
+            );
+            return Ok(terminal::print(&text)?);
         }
         mark(&office, name)?;
         let sealed = Value::Lease(Lease {

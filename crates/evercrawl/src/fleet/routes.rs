@@ -149,10 +149,13 @@ impl Way {
         let name = plain(&self.name);
         let registrar = self.registrar.as_deref().unwrap_or("nobody");
         let Some(server) = self.server else {
-            let _ = writeln!(
-                text,
-                "{name}: not bound to a server yet; {registrar} will look it up when a robot finds a link to it, or does not answer"
-            );
+            let why = match &self.registrar {
+                Some(robot) => format!(
+                    "{robot} will look it up when a robot finds a link to it, or does not answer"
+                ),
+                None => "no robot has a share that could look it up".to_owned(),
+            };
+            let _ = writeln!(text, "{name}: not bound to a server yet; {why}");
             return text;
         };
         // an address needs no register to be known

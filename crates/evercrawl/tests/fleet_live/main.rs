@@ -2,6 +2,7 @@
 //! demo web, whose own record is the truth.
 
 mod commands;
+mod groups;
 mod mistakes;
 mod names;
 mod silence;

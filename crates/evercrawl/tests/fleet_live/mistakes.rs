@@ -26,19 +26,21 @@ fn init<'a>(nats: &'a Nats, more: &[&'a str]) -> Vec<&'a str> {
     init
 }
 
-const SMALL: [&str; 4] = ["--quiet", "1s", "--storage", "268435456"];
+const LITTLE: &str = "268435456";
+const SMALL: [&str; 4] = ["--quiet", "1s", "--storage", LITTLE];
 
-fn found_without_seeds(directory: &Path, nats: &Nats) {
+pub fn found_without_seeds(directory: &Path, nats: &Nats, storage: &str) {
     let text = CONFIGURATION.replace("seeds = [\"http://127.0.99.1:9/\"]\n", "");
     std::fs::write(directory.join("crawl.toml"), text).unwrap();
-    done(directory, &init(nats, &SMALL));
+    let more = ["--quiet", "1s", "--storage", storage];
+    done(directory, &init(nats, &more));
 }
 
 fn status(directory: &Path) -> Value {
     serde_json::from_str(&done(directory, &["status", "--json"])).unwrap()
 }
 
-fn join(directory: &Path, name: &str, more: &[&str]) -> Child {
+pub fn join(directory: &Path, name: &str, more: &[&str]) -> Child {
     let log = std::fs::File::create(directory.join(format!("{name}.log"))).unwrap();
     Command::new(env!("CARGO_BIN_EXE_evercrawl"))
         .args(["fleet", "join", "--as", name, "--data", name])
@@ -50,7 +52,7 @@ fn join(directory: &Path, name: &str, more: &[&str]) -> Child {
         .unwrap()
 }
 
-fn wait(what: &str, directory: &Path, mut is_so: impl FnMut() -> bool) {
+pub fn wait(what: &str, directory: &Path, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(
@@ -255,7 +257,7 @@ fn a_robot_that_never_worked_goes_off_the_list_and_one_without_a_group_says_so()
     let Some(nats) = Nats::start(directory) else {
         return;
     };
-    found_without_seeds(directory, &nats);
+    found_without_seeds(directory, &nats, LITTLE);
     // it waits for seeds, and its time is over
     let mut child = join(directory, "robot-7", &["--for", "1s"]);
     assert!(!child.wait().unwrap().success());
@@ -283,7 +285,7 @@ fn a_robot_that_never_worked_goes_off_the_list_and_one_without_a_group_says_so()
 }
 
 /// Whoever can reach the server may write this.
-fn publish(nats: &Nats, messages: impl Iterator<Item = (String, Vec<u8>)>) {
+pub fn publish(nats: &Nats, messages: impl Iterator<Item = (String, Vec<u8>)>) {
     let mut stream = TcpStream::connect(nats.address.trim_start_matches("nats://")).unwrap();
     let mut all = b"CONNECT {\"verbose\":false}\r\n".to_vec();
     for (subject, bytes) in messages {
@@ -307,7 +309,7 @@ fn seeds_whose_mark_cannot_be_written_are_given_once_and_that_is_told() {
     let Some(nats) = Nats::start(directory) else {
         return;
     };
-    found_without_seeds(directory, &nats);
+    found_without_seeds(directory, &nats, LITTLE);
     let mut robots = Robots(Vec::new());
     robots
         .0

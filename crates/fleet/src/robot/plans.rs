@@ -198,7 +198,9 @@ impl Robot {
                 self.on_own_lease(revision, lease);
             } else {
                 let was_away = self.observer.expired(lease.session, self.now);
-                self.observer.heard(lease.session, lease.nonce, self.now);
+                if (self.observer).heard(lease.session, lease.nonce, self.now) {
+                    self.has_company();
+                }
                 if was_away && self.lives(lease.session) {
                     self.is_back(key.group, Member::Robot(lease.session.robot));
                 }
@@ -212,7 +214,9 @@ impl Robot {
                 if let What::Summary(group) = key.what {
                     let member = (key.group, group);
                     let was_away = self.groups.expired(member, self.now);
-                    self.groups.heard(member, summary.beat, self.now);
+                    if self.groups.counted(member, summary.beat, self.now) {
+                        self.has_company();
+                    }
                     if was_away && self.group_lives(key.group, group) {
                         self.is_back(key.group, Member::Group(group));
                     }

@@ -23,6 +23,10 @@ pub(super) struct Work {
     pub taken: u64,
     /// The newest question heard of.
     heard: Quiet,
+    /// The one that had been answered before this start.
+    early: Option<Quiet>,
+    /// Others are at work: they were heard of more than once.
+    company: bool,
     /// The answer to the last question, all together.
     answer: Option<Counters>,
     asking: bool,
@@ -36,9 +40,23 @@ impl Robot {
 
     pub(super) fn on_quiet(&mut self, quiet: Quiet) {
         if quiet > self.work.heard {
+            if self.work.heard == Quiet::default() && quiet.reached {
+                self.work.early = Some(quiet);
+            }
             self.work.heard = quiet;
             self.news = true;
         }
+    }
+
+    /// Somebody gave another sign of life.
+    pub(super) fn has_company(&mut self) {
+        self.work.company = true;
+    }
+
+    /// Whether the end that the robot heard of is that of an earlier crawl, and others are at work on the next: they have
+    /// to say so again. Whoever comes when all have ended has nothing to wait for.
+    fn doubts_the_end(&self) -> bool {
+        self.work.early == Some(self.work.heard) && self.work.company
     }
 
     pub(super) fn on_asked(&mut self) {
@@ -61,6 +79,7 @@ impl Robot {
             .collect();
         Counters {
             idle: self.work.idle
+                && !self.doubts_the_end()
                 && self.outbox.is_empty()
                 && self.pump.is_idle()
                 && self.register.waiting.is_empty()
@@ -164,3 +183,6 @@ impl Robot {
         self.outputs.push(crate::io::Output::Poll(key.group));
     }
 }
+
+#[cfg(test)]
+mod tests;

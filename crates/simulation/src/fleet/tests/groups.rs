@@ -82,3 +82,21 @@ fn a_group_that_is_removed_hands_everything_over() {
     let left = [scenario::identity(0).0, scenario::identity(1).0];
     assert!(owners(&outcome).iter().all(|owner| left.contains(owner)));
 }
+
+/// What groups said of themselves is counted anew when the engine lost it: nobody takes them for dead until they have
+/// said it as often as before, and makes their plans in turn with them.
+#[test]
+fn groups_are_alive_after_the_engine_forgot_how_often_they_said_so() {
+    for seed in 0..3 {
+        let mut scenario = fleet_of(&[&[1, 5], &[1, 5], &[1, 6], &[1, 6]]);
+        scenario.seed = seed;
+        scenario.once = false;
+        scenario.visits = u32::MAX;
+        scenario.lasts = Some(900_000);
+        let forgets = 600_000;
+        scenario.events = vec![(1, Fault::Amnesia(forgets))];
+        let outcome = well(&scenario);
+        let after = (outcome.adoptions.iter()).filter(|(at, _)| *at > forgets + 60_000);
+        assert!(after.count() < 20, "plans are made for ever");
+    }
+}
